@@ -1,0 +1,102 @@
+# Everything that is run on this repository, by people and by .ci/run. `make` lists it.
+
+# The tools, pinned. They are built once for each version, into .bin.
+GOLANGCI_VERSION   := v2.15.0
+GORELEASER_VERSION := v2.15.1
+
+GOLANGCI   := .bin/golangci-lint-$(GOLANGCI_VERSION)/golangci-lint
+GORELEASER := .bin/goreleaser-$(GORELEASER_VERSION)/goreleaser
+
+GO ?= go
+
+# Flags for the tests. The race detector needs a C compiler: without one, make test TESTFLAGS=
+TESTFLAGS ?= -race
+
+# How long each fuzz test runs in `make fuzz`.
+FUZZTIME ?= 10s
+
+# What the binary says of itself. Empty values are left to the build information that Go records.
+VERSION = $(patsubst v%,%,$(shell git describe --tags --dirty --match 'v*' 2>/dev/null))
+COMMIT  = $(shell git rev-parse --short HEAD 2>/dev/null)
+DATE    = $(shell git log -1 --format=%cI 2>/dev/null)
+LDFLAGS = -s -w$(if $(VERSION), -X main.version=$(VERSION))$(if $(COMMIT), -X main.commit=$(COMMIT))$(if $(DATE), -X main.date=$(DATE))
+
+.DEFAULT_GOAL := help
+
+.PHONY: help
+help: ## List the targets
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "%-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+.PHONY: build
+build: ## Build build/mcpctl for this machine
+	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o build/mcpctl$(shell $(GO) env GOEXE) ./cmd/mcpctl
+
+.PHONY: test
+test: ## Run the tests (no Node, no network beyond this machine)
+	$(GO) test $(TESTFLAGS) ./...
+
+.PHONY: cover
+cover: ## Run the tests and write build/coverage.html
+	@mkdir -p build
+	$(GO) test -coverpkg=./cmd/...,./pkg/...,./internal/... -coverprofile=build/coverage.out ./...
+	$(GO) tool cover -html=build/coverage.out -o build/coverage.html
+	$(GO) tool cover -func=build/coverage.out | tail -n 1
+
+.PHONY: fuzz
+fuzz: ## Run every fuzz test for FUZZTIME (10s)
+	@set -e; for pkg in $$($(GO) list -f '{{if or .TestGoFiles .XTestGoFiles}}{{.ImportPath}}{{end}}' ./...); do \
+		for name in $$($(GO) test -list '^Fuzz' $$pkg | grep '^Fuzz' || true); do \
+			echo "$$pkg $$name"; \
+			$(GO) test -run '^$$' -fuzz "^$$name\$$" -fuzztime $(FUZZTIME) $$pkg; \
+		done; \
+	done
+
+.PHONY: update
+update: ## Write the golden files anew; read the difference before you commit it
+	$(GO) test ./cmd/mcpctl ./internal/render -update
+
+.PHONY: lint
+lint: $(GOLANGCI) ## Check rules, formatting, other platforms and go.mod
+	$(GOLANGCI) config verify
+	$(GOLANGCI) run ./...
+	GOOS=windows CGO_ENABLED=0 $(GO) vet -tags e2e ./...
+	GOOS=darwin CGO_ENABLED=0 $(GO) vet -tags e2e ./...
+	$(GO) mod tidy -diff
+	$(GO) mod verify
+
+.PHONY: fmt
+fmt: $(GOLANGCI) ## Format the code
+	$(GOLANGCI) fmt ./...
+
+.PHONY: e2e
+e2e: e2e/node_modules/.package-lock.json ## Run the tests against servers and suites that others wrote (Node 20)
+	$(GO) test -tags e2e -count=1 ./e2e/...
+
+# npm writes this file last; it is older than what it was made from when that has changed since.
+e2e/node_modules/.package-lock.json: e2e/package.json e2e/package-lock.json
+	npm ci --prefix e2e --no-audit --no-fund
+	@mkdir -p $(@D) && touch $@
+
+.PHONY: bench
+bench: ## Measure, and compare with other tools
+	$(GO) run ./bench
+
+.PHONY: release-check
+release-check: $(GORELEASER) ## Check the release configuration and build this machine's binary with it
+	$(GORELEASER) check
+	$(GORELEASER) build --snapshot --clean --single-target --output build/mcpctl-snapshot
+	build/mcpctl-snapshot --version
+
+# syft and cosign are for the real release; see .goreleaser.yaml.
+.PHONY: snapshot
+snapshot: $(GORELEASER) ## Build everything a release has, into dist, without publishing it
+	$(GORELEASER) release --snapshot --clean --skip=sbom,sign
+
+.PHONY: check
+check: test lint e2e release-check ## Run all that has to pass before a change lands
+
+$(GOLANGCI):
+	GOBIN=$(CURDIR)/$(@D) $(GO) install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(GOLANGCI_VERSION)
+
+$(GORELEASER):
+	GOBIN=$(CURDIR)/$(@D) $(GO) install github.com/goreleaser/goreleaser/v2@$(GORELEASER_VERSION)
