@@ -1,0 +1,425 @@
+package faultlab
+
+import (
+	"io"
+	"math"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// httpStatusCases are the cases about statuses, headers and bodies that are odd or wrong.
+func httpStatusCases() []Case {
+	return []Case{
+		{
+			ID: "CASE-018", Name: "http-401-static-bearer", Area: "http-status", Over: HTTP, Level: 1,
+			Title:  "401 with no challenge: a static token is missing or wrong",
+			Source: "mcpjungle/MCPJungle#289; zernio-dev/zernio-python#22",
+			Symptom: `The user sees an OAuth registration or JSON parse error although the server only wants an API
+			key.`,
+			Cause: "Any 401 is taken as OAuth; the discovery 404 text is then shown as the error.",
+			Repro: `Without "Authorization: Bearer s3cret": 401 application/json, error -32001 "Unauthorized", no
+			WWW-Authenticate. Every other path: 404 text "Not Found". With the right header: healthy.`,
+			Right: `No or wrong token: "401 Unauthorized; the server offers no OAuth metadata; it probably wants a
+			static token: add a header". Says whether a header was sent, never its value. With the right
+			token: works, and no discovery request is made.`,
+			Exit:  "auth without token; ok with it.",
+			http:  httpFault{request: wantStaticToken},
+			check: check{want: `init 401 ct="application/json" body=.*Unauthorized`},
+		},
+		{
+			ID: "CASE-019", Name: "http-403-call", Area: "http-status", Over: HTTP, Level: 2,
+			Title:   "403 on one call",
+			Source:  "modelcontextprotocol/python-sdk#1835",
+			Symptom: "The client hangs for ever on a 403.",
+			Cause:   "The HTTP error is raised in a background task and never reaches the waiting request.",
+			Repro: `tools/call gets 403 text/plain "Forbidden: your role cannot call this tool". initialize and list
+			healthy.`,
+			Right: `Fails at once with status, first line of the body, and that connecting and listing work. No
+			OAuth claim when there is no challenge.`,
+			Exit: "auth, within 2 s.",
+			http: httpFault{request: onRPC("tools/call", func(x *exchange) {
+				x.text(http.StatusForbidden, "text/plain", "Forbidden: your role cannot call this tool\n")
+			})},
+			check: check{want: `list 200.*call 403 .*Forbidden`},
+		},
+		{
+			ID: "CASE-020", Name: "http-406-accept", Area: "http-status", Over: HTTP, Level: 1,
+			Title:   "Both media types must be accepted",
+			Source:  "anomalyco/opencode#15103; XS-MLVP/UCAgent#127",
+			Symptom: "406 on initialize, then OAuth probing and a misleading final error.",
+			Cause: `Accept header lacks application/json or text/event-stream, sometimes because user headers
+			replaced it.`,
+			Repro: `POST without both types in Accept: 406, error -32600 "Not Acceptable: ...", id "server-error".
+			Else healthy.`,
+			Right: `Always sends both, also when the user adds headers. If a user header overrides Accept, doctor
+			says so.`,
+			Exit:  "ok. With a user header Accept: */* : ok, or http failure naming Accept.",
+			http:  httpFault{request: wantBothTypes},
+			check: check{header: map[string]string{"Accept": "*/*"}, want: `init 406 .*Not Acceptable`},
+		},
+		{
+			ID: "CASE-021", Name: "http-500-call", Area: "http-status", Over: HTTP, Level: 1,
+			Title:   "500 during a tool call",
+			Source:  "PrefectHQ/fastmcp#2595; modelcontextprotocol/python-sdk#1010",
+			Symptom: "The client waits for ever.",
+			Cause:   "Transport error not passed to the caller.",
+			Repro:   `tools/call gets 500 text/plain "Internal Server Error". Else healthy.`,
+			Right:   `Fails at once with "500 from the server during tools/call". Does not repeat the call.`,
+			Exit:    "non-zero, http or protocol class, within 2 s; 1 POST of tools/call.",
+			http: httpFault{request: onRPC("tools/call", func(x *exchange) {
+				x.text(http.StatusInternalServerError, "text/plain; charset=utf-8", "Internal Server Error\n")
+			})},
+			check: check{want: `list 200.*call 500`},
+		},
+		{
+			ID: "CASE-022", Name: "http-503-retry-after", Area: "http-status", Over: HTTP, Level: 2,
+			Title:   "503 with Retry-After during start-up",
+			Source:  "nicobailon/pi-mcp-adapter#424",
+			Symptom: "A service that is warming up is reported as misconfigured.",
+			Cause:   "503 handled like a permanent error.",
+			Repro: `The first initialize gets 503 text/plain with Retry-After: 2 (remaining seconds); so does any
+			other within 2 s; then healthy. The cycle restarts at the next run.`,
+			Right: `Waits as told (within the connect limit) and connects; says so on stderr when it waits more than
+			about a second.`,
+			Exit: "ok in 2-5 s.",
+			http: httpFault{request: warmingUp},
+			check: check{
+				want: `init 503 .*retry-after="\d".*init2 200.*list 200`,
+				drive: func(p *httpProbe) {
+					p.initialize("init")
+					p.pause(2100 * time.Millisecond)
+					p.initialize("init2")
+					p.ready()
+					p.list()
+					p.finish()
+				},
+			},
+		},
+		{
+			ID: "CASE-023", Name: "http-429-burst", Area: "http-status", Over: HTTP, Level: 2,
+			Title:   "Rate limit hits the second handshake request",
+			Source:  "awslabs/mcp#2949",
+			Symptom: "initialize works, tools/list gets 429 and the server is marked failed.",
+			Cause:   "Strict rate limit; the client does not honour Retry-After.",
+			Repro: `A JSON-RPC request less than 1.5 s after the last accepted one gets 429, Retry-After: 2, body
+			with both result null and error -32004. Notifications and server/discover are not counted.`,
+			Right: "Waits Retry-After and repeats (429 means not executed). Keeps the number of requests small.",
+			Exit:  "ok; a call takes a few seconds.",
+			http:  httpFault{request: rateLimit},
+			check: check{want: `init 200.*(ping|list) 429 .*retry-after="2".*"result":null`},
+		},
+		{
+			ID: "CASE-024", Name: "http-421-host", Area: "http-status", Over: HTTP, Level: 2,
+			Title:   "421 Invalid Host header",
+			Source:  "modelcontextprotocol/python-sdk#1798; awslabs/mcp#4507",
+			Symptom: "Server works with curl on localhost but not by name or behind a proxy.",
+			Cause:   "DNS-rebinding protection allows only listed Host values.",
+			Repro: `Host other than localhost:PORT gets 421 text/plain "Invalid Host header". With
+			http://localhost:PORT healthy.`,
+			Right: `Via 127.0.0.1: "421: the server rejects Host 127.0.0.1:PORT; use a host name it allows or extend
+			its allowed hosts". Not treated as OAuth or SSE fallback.`,
+			Exit: "connect via 127.0.0.1; ok via localhost.",
+			http: httpFault{
+				request: func(x *exchange) bool {
+					if strings.HasPrefix(x.r.Host, "localhost:") {
+						return false
+					}
+					x.text(http.StatusMisdirectedRequest, "text/plain; charset=utf-8", "Invalid Host header")
+					return true
+				},
+				url: func(origin string) string { return strings.Replace(origin, "127.0.0.1", "localhost", 1) + "/mcp" },
+			},
+			check: check{
+				want: `url=http://localhost.*by-address 421 .*Invalid Host header.*init 200`,
+				drive: func(p *httpProbe) {
+					p.send("by-address", http.MethodPost, p.server.Origin+"/mcp", initializeBody())
+					p.usual()
+				},
+			},
+		},
+		{
+			ID: "CASE-025", Name: "http-html-200", Area: "http-status", Over: HTTP, Level: 1,
+			Title:   "URL is a web page",
+			Source:  "NousResearch/hermes-agent#36058",
+			Symptom: `The client waits its whole limit, or prints "Unexpected token <".`,
+			Cause:   "200 text/html to everything.",
+			Repro:   `Every request gets 200 text/html with a sign-in page titled "Sign in - Corp SSO".`,
+			Right: `Fails in about a second: "not an MCP endpoint: POST initialize returned text/html (page title
+			...)"; suggests checking the path.`,
+			Exit: "connect or protocol; well before the connect limit.",
+			http: httpFault{request: func(x *exchange) bool {
+				x.text(http.StatusOK, "text/html; charset=utf-8", signInPage)
+				return true
+			}},
+			check: check{want: `init 200 ct="text/html.*Sign in - Corp SSO`},
+		},
+		{
+			ID: "CASE-026", Name: "http-html-get-post-ok", Area: "http-status", Over: HTTP, Level: 2,
+			Title:   "Page on GET, MCP on POST",
+			Source:  "NousResearch/hermes-agent#57958; NousResearch/hermes-agent#37598",
+			Symptom: "A preflight GET rejects a healthy server.",
+			Cause:   "The probe judges by GET or HEAD; streamable HTTP is a POST protocol.",
+			Repro:   "GET and HEAD get 200 text/html. POST healthy.",
+			Right: `Healthy. Any preflight uses POST initialize as the judge. doctor may note that GET serves a
+			page.`,
+			Exit:  "ok.",
+			http:  httpFault{request: onGet(func(x *exchange) { x.text(http.StatusOK, "text/html; charset=utf-8", webApp) })},
+			check: check{want: `call 200.*get 200 ct="text/html`},
+		},
+		{
+			ID: "CASE-027", Name: "http-login-redirect", Area: "http-status", Over: HTTP, Level: 2,
+			Title:   "POST redirected to a login page",
+			Source:  "NousResearch/hermes-agent#49845",
+			Symptom: `"Returned text/html" with no hint that a redirect took place.`,
+			Cause:   "Proxy SSO answers 302 to a login form.",
+			Repro: `Any request to /mcp gets 302 Location: /login?next=%2Fmcp; GET /login gets 200 text/html sign-in
+			page.`,
+			Right: `"POST was redirected (302) to /login, which is a web sign-in page: the server is behind a login
+			proxy". Does not turn POST into GET and then parse HTML as MCP.`,
+			Exit: "auth or connect.",
+			http: httpFault{request: func(x *exchange) bool {
+				switch x.r.URL.Path {
+				case "/login":
+					x.text(http.StatusOK, "text/html; charset=utf-8", signInPage)
+				case "/mcp":
+					x.redirect(http.StatusFound, "/login?next=%2Fmcp")
+				default:
+					return false
+				}
+				return true
+			}},
+			check: check{want: `init 302 .*location="/login`},
+		},
+		{
+			ID: "CASE-028", Name: "http-wrong-path", Area: "http-status", Over: HTTP, Level: 1,
+			Title:   "Base URL given without /mcp",
+			Source:  "czlonkowski/n8n-mcp#29; wong2/mcp-cli#9",
+			Symptom: `404 "Cannot POST /".`,
+			Cause:   "Endpoint path missing in the configuration.",
+			Repro:   `URL is the server root. / gets 404 text/html "Cannot POST /"; /mcp is healthy.`,
+			Right:   `"404 at /: no MCP endpoint here"; doctor tries /mcp and /sse once and reports that /mcp answers.`,
+			Exit:    "connect.",
+			http:    httpFault{path: "/"},
+			check:   check{want: `init 404 ct="text/html.*Cannot POST /<`},
+		},
+		{
+			ID: "CASE-029", Name: "http-hang", Area: "http-status", Over: HTTP, Level: 2,
+			Title:   "Call accepted, never answered",
+			Source:  "anthropics/claude-code#69593",
+			Symptom: "The command hangs with no limit.",
+			Cause:   "No client-side timeout on calls.",
+			Repro:   "tools/call is read and never answered; the connection stays open. Else healthy.",
+			Right: `Ends at the call limit with "no response to tools/call within N s"; the outcome is unknown, so
+			no repeat. The limit can be set per call.`,
+			Exit:  "timeout, within limit + 2 s.",
+			http:  httpFault{request: onRPC("tools/call", (*exchange).hold)},
+			check: check{want: `list 200.*call ERR .*deadline`},
+		},
+		{
+			ID: "CASE-030", Name: "notif-hang", Area: "http-status", Over: HTTP, Level: 2,
+			Title:   "Notification POST never completes",
+			Source:  "wevm/vocs#484",
+			Symptom: "Connects, then freezes before tools/list.",
+			Cause:   "Server waits for a response object for notifications.",
+			Repro:   "POST of a notification is never answered. The session counts as initialized. Else healthy.",
+			Right: `Bounds the wait for notifications (a few seconds), then carries on; doctor warns
+			"notifications/initialized POST was not answered".`,
+			Exit: "ok for list and call, well under the connect limit.",
+			http: httpFault{request: func(x *exchange) bool {
+				if x.m == nil || !x.m.isNotification() {
+					return false
+				}
+				x.s.responder.note(x.m)
+				x.hold()
+				return true
+			}},
+			check: check{want: `note ERR .*deadline.*list 200`},
+		},
+		{
+			ID: "CASE-031", Name: "ctype-missing", Area: "http-status", Over: HTTP, Level: 2,
+			Title:   "JSON without a Content-Type",
+			Source:  "modelcontextprotocol/rust-sdk#849",
+			Symptom: `"Unexpected content type: none".`,
+			Cause:   "Server omits the header.",
+			Repro:   "JSON responses have no Content-Type header. Else healthy.",
+			Right:   "Sniffs: body starting with { or [ is JSON. Works, doctor warns.",
+			Exit:    "ok.",
+			http: httpFault{reply: func(x *exchange, frame string) {
+				x.w.Header()["Content-Type"] = nil // or net/http would guess one
+				_, _ = io.WriteString(x.w, frame)
+			}},
+			check: check{want: `init 200 ct="".*body=\{"jsonrpc`},
+		},
+		{
+			ID: "CASE-032", Name: "gzip-header-lie", Area: "http-status", Over: HTTP, Level: 3,
+			Title:   "Header says gzip, body is plain",
+			Source:  "neutree-ai/agent-platform#224",
+			Symptom: "Client waits or shows an obscure decompression error; the server looks fine in its own log.",
+			Cause:   "A proxy decoded the body but passed the header on.",
+			Repro:   "JSON responses carry Content-Encoding: gzip with plain JSON bytes. Else healthy.",
+			Right: `Either falls back to plain when the gzip magic is absent, or fails at once: "Content-Encoding
+			says gzip but the body is not gzip (starts with {): suspect a proxy".`,
+			Exit: "ok or protocol; no hang.",
+			http: httpFault{reply: func(x *exchange, frame string) {
+				x.set("Content-Encoding", "gzip")
+				x.json(http.StatusOK, frame)
+			}},
+			check: check{want: `init 200 .*content-encoding="gzip".*body=\{"jsonrpc`},
+		},
+		{
+			ID: "CASE-033", Name: "http-404-406-get", Area: "http-status", Over: HTTP, Level: 2,
+			Title:   "GET refused with 404 or 406 on a healthy server",
+			Source:  "modelcontextprotocol/typescript-sdk#1635",
+			Symptom: "POST works, but the client gives up because GET is not 405.",
+			Cause:   `Only 405 is treated as "no stream".`,
+			Repro:   "GET gets 404 text/plain and 406 JSON in turn. POST and DELETE healthy.",
+			Right:   "Healthy.",
+			Exit:    "ok; doctor ok.",
+			http: httpFault{request: onGet(func(x *exchange) {
+				if x.count("get")%2 == 1 {
+					x.text(http.StatusNotFound, "text/plain", "Not Found")
+					return
+				}
+				x.json(http.StatusNotAcceptable, errorFrame("null", codeInvalidRequest, "Not Acceptable"))
+			})},
+			check: check{
+				want: `call 200.*get 404.*get2 406`,
+				drive: func(p *httpProbe) {
+					p.open()
+					p.list()
+					p.callTool()
+					p.get("get", "")
+					p.get("get2", "")
+				},
+			},
+		},
+		{
+			ID: "CASE-034", Name: "http-429-long", Area: "http-status", Over: HTTP, Level: 3,
+			Title:   "Retry-After longer than the limit",
+			Source:  "basicmachines-co/basic-memory#1378",
+			Symptom: "The tool sleeps two minutes, or hammers the server.",
+			Cause:   "Retry-After followed blindly or not at all.",
+			Repro:   "tools/list and tools/call always get 429, Retry-After: 120, text/plain.",
+			Right:   `Fails promptly: "rate limited; server asks to wait 120 s, more than the limit of N s".`,
+			Exit:    "non-zero, rate-limit or http class, under 5 s; at most 2 requests of that method.",
+			http: httpFault{request: func(x *exchange) bool {
+				if x.rpc() != "tools/list" && x.rpc() != "tools/call" {
+					return false
+				}
+				x.set("Retry-After", "120")
+				x.text(http.StatusTooManyRequests, "text/plain", "Too Many Requests\n")
+				return true
+			}},
+			check: check{want: `init 200.*list 429 .*retry-after="120"`},
+		},
+		{
+			ID: "CASE-035", Name: "http-headers-stall", Area: "http-status", Over: HTTP, Level: 3,
+			Title:   "Headers arrive, the body never does",
+			Source:  "neutree-ai/agent-platform#224; NVIDIA-NeMo/labs-OO-Agents#46",
+			Symptom: "200 seen in the network log, then nothing.",
+			Cause:   "Timeouts cover only the response header.",
+			Repro: `Requests after initialize get 200, Content-Type: application/json, Content-Length: 500, then no
+			bytes; connection stays open.`,
+			Right: `The call limit covers the body: "200 received but no body within N s (0 of 500 bytes)".`,
+			Exit:  "timeout.",
+			http: httpFault{reply: func(x *exchange, frame string) {
+				if x.rpc() == "initialize" {
+					x.json(http.StatusOK, frame)
+					return
+				}
+				x.set("Content-Type", "application/json")
+				x.set("Content-Length", "500")
+				x.w.WriteHeader(http.StatusOK)
+				x.flush()
+				x.hold()
+			}},
+			check: check{want: `init 200.*list 200 ct="application/json".*readerr=context deadline`},
+		},
+		{
+			ID: "CASE-036", Name: "http-conn-reuse-eof", Area: "http-status", Over: HTTP, Level: 3,
+			Title:   "Server closes reused connections",
+			Source:  "mcheemaa/mistri#26",
+			Symptom: "Every second request fails with EOF.",
+			Cause:   "A proxy drops kept-alive connections; POST is not retried by HTTP libraries.",
+			Repro: `The first request on a TCP connection is served with keep-alive; the second on the same
+			connection is read and the connection closed without a reply. A new connection works.`,
+			Right: `list works (retry on a new connection, or no reuse). A tools/call that hits this is not blindly
+			repeated; best is to avoid reuse for tools/call.`,
+			Exit: "ok for list; call ok or unknown-outcome, executed at most once.",
+			http: httpFault{request: func(x *exchange) bool {
+				if x.onConnection == 1 {
+					return false
+				}
+				x.s.log("closed_reused_connection", "rpc", x.rpc())
+				x.drop()
+				return true
+			}},
+			check: check{want: `init 200.*(note|ping|list) ERR .*EOF.*closed_reused_connection`},
+		},
+	}
+}
+
+const (
+	signInPage = "<!DOCTYPE html>\n<html><head><title>Sign in - Corp SSO</title></head><body><form action=\"/login\" method=\"post\">" +
+		"<input name=\"user\"><input name=\"password\" type=\"password\"></form></body></html>\n"
+	webApp = "<!doctype html><html><head><title>Dashboard</title></head><body><div id=\"root\"></div></body></html>\n"
+)
+
+// wantBothTypes refuses a POST that does not accept JSON and event streams.
+func wantBothTypes(x *exchange) bool {
+	accept := x.r.Header.Get("Accept")
+	if x.r.Method != http.MethodPost ||
+		(strings.Contains(accept, "application/json") && strings.Contains(accept, "text/event-stream")) {
+		return false
+	}
+	x.json(http.StatusNotAcceptable, errorFrame(`"server-error"`, codeInvalidRequest,
+		"Not Acceptable: Client must accept both application/json and text/event-stream"))
+	return true
+}
+
+// warmingUp refuses initialize for two seconds, counted from the first one. After a success it starts again.
+func warmingUp(x *exchange) bool {
+	if x.rpc() != "initialize" {
+		return false
+	}
+	now := time.Now()
+	x.s.mu.Lock()
+	ready, ok := x.s.marks["ready"]
+	if !ok {
+		ready = now.Add(2 * time.Second)
+		x.s.marks["ready"] = ready
+	}
+	wait := ready.Sub(now)
+	if wait <= 0 {
+		delete(x.s.marks, "ready")
+	}
+	x.s.mu.Unlock()
+	if wait <= 0 {
+		return false
+	}
+	x.set("Retry-After", strconv.Itoa(int(math.Ceil(wait.Seconds()))))
+	x.text(http.StatusServiceUnavailable, "text/plain", "Service Unavailable: warming up\n")
+	return true
+}
+
+// rateLimit refuses a request that comes too soon after the last one it accepted.
+func rateLimit(x *exchange) bool {
+	if x.m == nil || !x.m.isRequest() || x.rpc() == "server/discover" {
+		return false
+	}
+	x.s.mu.Lock()
+	accept := time.Since(x.s.marks["request"]) > 1500*time.Millisecond
+	if accept {
+		x.s.marks["request"] = time.Now()
+	}
+	x.s.mu.Unlock()
+	if accept {
+		return false
+	}
+	x.set("Retry-After", "2")
+	x.json(http.StatusTooManyRequests, `{"jsonrpc":"2.0","id":`+x.id()+
+		`,"result":null,"error":{"code":-32004,"message":"Too many requests. Please try again later."}}`)
+	return true
+}

@@ -1,0 +1,260 @@
+package faultlab
+
+import (
+	"fmt"
+	"net/http"
+	"time"
+)
+
+// sseCases are the cases about server-sent events and the older HTTP+SSE transport.
+func sseCases() []Case {
+	return []Case{
+		{
+			ID: "CASE-041", Name: "sse-only-legacy", Area: "sse", Over: HTTP, Level: 2,
+			Title:   "Old HTTP+SSE server at /sse",
+			Source:  "koala73/worldmonitor#1848",
+			Symptom: `POST to /sse gets 405 and the tool says "not an MCP server".`,
+			Cause:   "Server speaks the 2024-11-05 transport.",
+			Repro: `POST /sse: 405, Allow: GET. GET /sse: SSE, first event "endpoint" with data
+			/messages?sessionId=l1. POST there: 202, replies come on the stream. /mcp: 404.`,
+			Right: `After 400, 404 or 405 on POST, tries GET and uses the endpoint event; or, if unsupported, says
+			"this is a legacy HTTP+SSE server" from the evidence.`,
+			Exit: "ok, or connect with that sentence.",
+			http: httpFault{path: "/sse", request: legacyServer{}.answer},
+			check: check{
+				want:  `post 405.*get 200 ct="text/event-stream" .*event: endpoint<LF>data: /messages\?sessionId=l1`,
+				drive: (*httpProbe).legacy,
+			},
+		},
+		{
+			ID: "CASE-042", Name: "sse-crlf", Area: "sse", Over: HTTP, Level: 1,
+			Title:   "CRLF line ends",
+			Source:  "modelcontextprotocol/php-sdk#401; envoyproxy/ai-gateway#1398",
+			Symptom: "initialize times out although the bytes arrived.",
+			Cause:   `Parser looks for "\n\n".`,
+			Repro:   `POST replies are SSE with \r\n line ends.`,
+			Right:   "Accepts LF, CRLF and CR.",
+			Exit:    "ok.",
+			http: httpFault{stream: func(st *stream, _ *session) {
+				st.answer(func(frame string) { st.write("event: message\r\ndata: " + frame + "\r\n\r\n") })
+			}},
+			check: check{want: `init 200 .*event: message<CR><LF>data: .*<CR><LF><CR><LF>`},
+		},
+		{
+			ID: "CASE-043", Name: "sse-priming-empty", Area: "sse", Over: HTTP, Level: 2,
+			Title:   "First event has an id and empty data",
+			Source:  "modelcontextprotocol/modelcontextprotocol#1699",
+			Symptom: `"Unexpected end of JSON input".`,
+			Cause:   "Client parses empty data as JSON. The spec of 2025-11-25 sends such a priming event.",
+			Repro:   "POST replies start with id: prime-N, retry: 500, an empty data line; then the message event.",
+			Right:   "Ignores events with empty data, keeps the id and retry.",
+			Exit:    "ok.",
+			http: httpFault{stream: func(st *stream, _ *session) {
+				st.write(fmt.Sprintf("id: prime-%d\nretry: 500\ndata:\n\n", st.count("prime")))
+				st.answer(func(frame string) {
+					st.s.responder.pause(100 * time.Millisecond) // so that the two events do not arrive together
+					st.write("id: e2\nevent: message\ndata: " + frame + "\n\n")
+				})
+			}},
+			check: check{want: `init 200 .*id: prime-1<LF>retry: 500<LF>data:<LF><LF>id: e2`},
+		},
+		{
+			ID: "CASE-044", Name: "sse-eof-no-response", Area: "sse", Over: HTTP, Level: 2,
+			Title:   "Stream ends without a response",
+			Source:  "modelcontextprotocol/php-sdk#327; vercel/ai#16865",
+			Symptom: "Request hangs until a distant timeout.",
+			Cause:   "End of stream is not taken as failure of the pending request.",
+			Repro: `tools/call replies with 200 SSE, one comment, then EOF (the tool has run). No event id. Else SSE
+			healthy.`,
+			Right: `Fails at once: "stream ended before the response"; unknown outcome; no repeat.`,
+			Exit:  "unknown-outcome or protocol, under 3 s; 1 execution.",
+			http: httpFault{stream: func(st *stream, _ *session) {
+				if st.rpc() != "tools/call" {
+					st.answer(st.event)
+					return
+				}
+				st.write(": working\n\n")
+				st.answer(func(string) {})
+				st.s.log("stream_closed_without_response")
+			}},
+			check: check{want: `list 200.*call 200 .*body=: working<LF><LF> readerr=<nil>.*"echo":1.*stream_closed_without_response`},
+		},
+		{
+			ID: "CASE-045", Name: "sse-get-idle-cut", Area: "sse", Over: HTTP, Level: 2,
+			Title:   "Proxy cuts the idle GET stream",
+			Source:  "robhunter/agentdeals#1098; TryGhost/ghst#118",
+			Symptom: "Endless reconnects in the log; server shown as unhealthy.",
+			Cause:   "Idle limit in a proxy; the optional stream is taken as the health signal.",
+			Repro:   "GET stream ends after 1 s without traffic, every time. POST healthy.",
+			Right: `Commands are not affected. doctor may report "GET stream closed after ~1 s idle: proxy idle
+			limit?" as a warning.`,
+			Exit: "ok; doctor ok or WARN.",
+			http: httpFault{request: func(x *exchange) bool {
+				if x.r.Method != http.MethodGet || x.r.URL.Path != "/mcp" {
+					return false
+				}
+				if ses := x.known(); ses != nil {
+					x.idleStream(ses, time.Second)
+				}
+				return true
+			}},
+			check: check{
+				want: `call 200.*get 200 ct="text/event-stream" body= readerr=<nil> SLOW.*get_stream_cut`,
+				wait: 3 * time.Second,
+				drive: func(p *httpProbe) {
+					p.open()
+					p.list()
+					p.callTool()
+					p.get("get", "")
+					p.journal()
+				},
+			},
+		},
+		{
+			ID: "CASE-046", Name: "sse-endpoint-prefix", Area: "sse", Over: HTTP, Level: 3,
+			Title:   "Proxy prefix missing in the endpoint event",
+			Source:  "modelcontextprotocol/go-sdk#687; modelcontextprotocol/typescript-sdk#583",
+			Symptom: "Stream opens, then POST gets 404.",
+			Cause:   "Server behind a path prefix announces a path without it.",
+			Repro: `URL /gateway/sse (POST there: 405). GET: endpoint event /messages?sessionId=lN. POST /messages:
+			404; /gateway/messages works.`,
+			Right: `Names the resolved POST URL and the 404, and the likely missing prefix. May try the prefixed
+			path (same origin).`,
+			Exit:  "connect with that explanation, or ok.",
+			http:  httpFault{path: "/gateway/sse", request: legacyServer{prefix: "/gateway"}.answer},
+			check: check{want: `post 405.*get 200 .*data: /messages\?sessionId`, drive: (*httpProbe).legacy},
+		},
+		{
+			ID: "CASE-047", Name: "sse-bare-data", Area: "sse", Over: HTTP, Level: 2,
+			Title:   "Minimal and odd but legal SSE",
+			Source:  "rmusser01/tldw_server#907",
+			Symptom: "Message dropped because there is no event name or no space after the colon.",
+			Cause:   "Parser stricter than the standard.",
+			Repro: `Before the reply: a comment, "retry:10", an event named custom with non-MCP JSON. Reply: "id:7",
+			an unknown field, "data:{...}" with no space, no event name.`,
+			Right: "Takes unnamed events as message, ignores other names and unknown fields.",
+			Exit:  "ok.",
+			http: httpFault{stream: func(st *stream, _ *session) {
+				st.answer(func(frame string) {
+					st.write(":ok\n\nretry:10\nevent:custom\ndata:{\"not\":\"mcp\"}\n\nid:7\nunknown: x\ndata:" + frame + "\n\n")
+				})
+			}},
+			check: check{want: `init 200 .*:ok<LF><LF>retry:10<LF>event:custom.*<LF>data:\{"jsonrpc`},
+		},
+		{
+			ID: "CASE-048", Name: "sse-resume", Area: "sse", Over: HTTP, Level: 3,
+			Title:   "Response must be fetched by GET with Last-Event-ID",
+			Source:  "UsefulSoftwareCo/executor#1351; simonx1/ruby-mcp-client#168",
+			Symptom: "Long calls fail whenever the server closes the POST stream on purpose.",
+			Cause:   "Client has no resumption (2025-11-25 rules).",
+			Repro: `tools/list and tools/call: SSE with id stream-N-1, retry: 300, empty data, then EOF. GET with
+			Last-Event-ID: stream-N-1 returns the response event. A new POST would run the tool again.`,
+			Right: `Waits retry, resumes by GET with the session and Last-Event-ID; never repeats the POST. If
+			unsupported: says so, unknown outcome.`,
+			Exit: "ok; or unknown-outcome. Tool ran once.",
+			http: httpFault{request: resumeStream, stream: endForResume},
+			check: check{
+				want: `list 200 .*body=id: stream-1-1<LF>retry: 300<LF>data:<LF><LF> .*resume 200 .*id: resumed-2.*"id":7.*"echo":1`,
+				drive: func(p *httpProbe) {
+					p.open()
+					p.list()
+					p.callTool()
+					p.get("resume", "stream-2-1")
+					p.journal()
+				},
+			},
+		},
+		{
+			ID: "CASE-049", Name: "sse-server-ping", Area: "sse", Over: HTTP, Level: 2,
+			Title:   "Server pings before it answers",
+			Source:  "vercel/ai#15701; modelcontextprotocol/csharp-sdk#1390",
+			Symptom: "Session dropped by the server for no visible reason.",
+			Cause:   `Client answers ping with "method not found" or not at all.`,
+			Repro: `On the SSE reply to tools/list and tools/call the server first sends a ping request and waits 3
+			s for a result by POST; an error or silence ends the session and the stream.`,
+			Right: "Answers ping with an empty result while its own request is open.",
+			Exit:  "ok.",
+			http: httpFault{stream: func(st *stream, s *session) {
+				if st.rpc() == "tools/list" || st.rpc() == "tools/call" {
+					id := fmt.Sprintf("srv-ping-%d", st.count("ping"))
+					answer, ok := st.s.responder.ask(id, "ping", 3*time.Second, st.event)
+					if !ok || len(answer.Error) > 0 {
+						st.s.log("server_dropped_session", "why", "ping not answered with a result")
+						st.s.endSession(s)
+						return
+					}
+				}
+				st.answer(st.event)
+			}},
+			check: check{
+				want: `list 200 .*"method":"ping".*relist 200 .*"method":"ping".*"id":6,"result".*server_dropped_session`,
+				drive: func(p *httpProbe) {
+					p.open()
+					p.list()
+					p.pause(2 * time.Second) // the server gives up 3 s after its ping
+					p.initialize("reinit")
+					p.notifyInitialized("renote")
+					answer := time.AfterFunc(300*time.Millisecond, func() {
+						p.post(`{"jsonrpc":"2.0","id":"srv-ping-2","result":{}}`)
+					})
+					defer answer.Stop()
+					p.rpc("relist", 6, "tools/list", `{}`)
+					p.journal()
+				},
+			},
+		},
+	}
+}
+
+// lateFrame is an answer that a client fetches after its stream has ended.
+type lateFrame struct {
+	ready chan struct{} // closed when frame is set
+	frame string
+}
+
+// endForResume ends the stream of a list or call at once, and keeps the answer for whoever comes with the event's id.
+func endForResume(st *stream, _ *session) {
+	if st.rpc() != "tools/list" && st.rpc() != "tools/call" {
+		st.answer(st.event)
+		return
+	}
+	s, m := st.s, st.m
+	id := fmt.Sprintf("stream-%d-1", st.count("resume"))
+	late := &lateFrame{ready: make(chan struct{})}
+	s.mu.Lock()
+	s.resume[id] = late
+	s.mu.Unlock()
+	s.background.Go(func() {
+		s.responder.handle(m, func(frame string) { // called once
+			late.frame = frame
+			close(late.ready)
+		})
+	})
+	st.write("id: " + id + "\nretry: 300\ndata:\n\n")
+	s.log("stream_closed_for_resume", "event_id", id)
+}
+
+// resumeStream answers a GET that names the last event the client has seen.
+func resumeStream(x *exchange) bool {
+	id := x.r.Header.Get("Last-Event-ID")
+	if x.r.Method != http.MethodGet || id == "" {
+		return false
+	}
+	if x.known() == nil {
+		return true
+	}
+	x.s.mu.Lock()
+	late := x.s.resume[id]
+	x.s.mu.Unlock()
+	x.s.log("resume_attempt", "event_id", id, "found", late != nil)
+	st := x.openStream()
+	if late == nil {
+		return true
+	}
+	select {
+	case <-late.ready:
+		st.write("id: resumed-2\nevent: message\ndata: " + late.frame + "\n\n")
+	case <-x.r.Context().Done():
+	}
+	return true
+}
