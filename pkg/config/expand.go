@@ -1,0 +1,196 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"net/url"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// shortestSecret is the fewest characters that are worth masking: shorter ones are found in every text.
+const shortestSecret = 4
+
+// UnsetError names all the variables that an entry needs and that are not set. Nothing may be started or sent then.
+type UnsetError struct {
+	Server string
+	Vars   []UnsetVar
+}
+
+// UnsetVar is one variable that is not set, and where the entry needs it: "headers.Authorization", "args[1]", "url".
+type UnsetVar struct {
+	Name  string
+	Place string
+}
+
+// Error returns the variables with their places.
+func (e *UnsetError) Error() string {
+	names := make([]string, len(e.Vars))
+	for i, v := range e.Vars {
+		names[i] = fmt.Sprintf("%s (in %s)", v.Name, v.Place)
+	}
+	if len(names) == 1 {
+		return fmt.Sprintf("server %q: variable not set: %s; set it, or write ${%s:-default}", e.Server, names[0], e.Vars[0].Name)
+	}
+	return fmt.Sprintf("server %q: variables not set: %s; set them, or write ${NAME:-default}", e.Server, strings.Join(names, ", "))
+}
+
+// Expand returns a copy of the server with its references replaced, once: a value that comes from a variable is not
+// looked into again. The environment is read through lookup, which has the form of [os.LookupEnv]; a leading ~ in
+// command, args and cwd becomes home. Expand also returns the secrets it met, which must be masked in whatever is
+// shown: values of headers and env whose name looks secret or which came from a variable, and URL query values with a
+// secret-looking name.
+//
+// The error is s.Err if the entry was broken before; an *UnsetError that lists every variable that is not set; or one
+// or more *Error. After an error the Server must not be used.
+func (s Server) Expand(lookup func(string) (string, bool), home string) (Server, []string, error) {
+	if s.Err != nil {
+		return Server{}, nil, s.Err
+	}
+	x := &expansion{server: s.Name, lookup: lookup, home: home}
+	out := s.Clone()
+	out.Command = x.withHome(text{"command", s.Command})
+	for i, arg := range s.Args {
+		out.Args[i] = x.withHome(text{fmt.Sprintf("args[%d]", i), arg})
+	}
+	for _, name := range slices.Sorted(maps.Keys(s.Env)) {
+		value := x.expand(text{below("env", name), s.Env[name]})
+		out.Env[name] = value.text
+		x.noteSecret(name, value)
+	}
+	out.Cwd = x.withHome(text{"cwd", s.Cwd})
+	address := x.expand(text{"url", s.URL})
+	out.URL = address.text
+	x.noteURL(address)
+	for _, name := range slices.Sorted(maps.Keys(s.Headers)) {
+		value := x.expand(text{below("headers", name), s.Headers[name]})
+		out.Headers[name] = value.text
+		x.noteHeader(name, value)
+	}
+	if err := x.err(); err != nil {
+		return Server{}, nil, err
+	}
+	// Only now are the values known: a URL may have lost its host, a header may end in a line break.
+	if err := problemsError(s.Name, out.problems()); err != nil {
+		return Server{}, nil, err
+	}
+	return out, x.secrets, nil
+}
+
+// expansion is the work of one Expand.
+type expansion struct {
+	server  string
+	lookup  func(string) (string, bool)
+	home    string
+	secrets []string
+	unset   []UnsetVar
+	errs    []error
+}
+
+// expanded is a value, and what variables contributed to it.
+type expanded struct {
+	text      string
+	variables []string
+}
+
+// expand replaces the references in one value.
+func (x *expansion) expand(t text) expanded {
+	parts, err := parseTemplate(t.value)
+	if err != nil {
+		x.fail(t.place, err.Error())
+		return expanded{}
+	}
+	var b strings.Builder
+	var out expanded
+	for _, p := range parts {
+		if p.name == "" {
+			b.WriteString(p.text)
+			continue
+		}
+		value, ok := x.lookup(p.name)
+		switch {
+		case p.hasFallback && value == "":
+			b.WriteString(p.fallback)
+		case ok:
+			b.WriteString(value)
+			out.variables = append(out.variables, value)
+		default:
+			if v := (UnsetVar{p.name, t.place}); !slices.Contains(x.unset, v) {
+				x.unset = append(x.unset, v)
+			}
+		}
+	}
+	out.text = b.String()
+	return out
+}
+
+// withHome expands a value that may begin with ~. Only a ~ that is written counts, not one that a variable brings.
+func (x *expansion) withHome(t text) string {
+	rest, found := strings.CutPrefix(t.value, "~")
+	if !found || rest != "" && rest[0] != '/' && rest[0] != '\\' {
+		return x.expand(t).text
+	}
+	if x.home == "" {
+		x.fail(t.place, "the home directory that ~ stands for is not known; write the whole path")
+		return ""
+	}
+	return x.home + x.expand(text{t.place, rest}).text
+}
+
+func (x *expansion) fail(place, message string) {
+	x.errs = append(x.errs, &Error{Server: x.server, Key: place, Message: message})
+}
+
+// err returns everything that went wrong.
+func (x *expansion) err() error {
+	errs := x.errs
+	if len(x.unset) > 0 {
+		errs = append(errs, &UnsetError{Server: x.server, Vars: x.unset})
+	}
+	if len(errs) == 1 {
+		return errs[0]
+	}
+	return errors.Join(errs...)
+}
+
+// secret notes values that must be masked.
+func (x *expansion) secret(values ...string) {
+	for _, value := range values {
+		if utf8.RuneCountInString(value) >= shortestSecret && !slices.Contains(x.secrets, value) {
+			x.secrets = append(x.secrets, value)
+		}
+	}
+}
+
+// noteSecret notes a value of env or headers, if it is secret, and says whether it is. What a variable contributed is
+// noted by itself too: a server may repeat the token without the text around it.
+func (x *expansion) noteSecret(name string, value expanded) bool {
+	if len(value.variables) == 0 && !LooksSecretName(name) && !LooksSecretValue(value.text) {
+		return false
+	}
+	x.secret(value.text)
+	x.secret(value.variables...)
+	return true
+}
+
+// noteHeader notes a header's value, and the credential in it without its scheme.
+func (x *expansion) noteHeader(name string, value expanded) {
+	if x.noteSecret(name, value) {
+		x.secret(credential(value.text))
+	}
+}
+
+// noteURL notes the values of query parameters with secret names, as they are written and decoded.
+func (x *expansion) noteURL(value expanded) {
+	for _, q := range queryParams(value.text) {
+		if !LooksSecretName(q.name) {
+			continue
+		}
+		x.secret(q.value)
+		if decoded, err := url.QueryUnescape(q.value); err == nil {
+			x.secret(decoded)
+		}
+	}
+}

@@ -1,0 +1,293 @@
+package config
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"gopkg.in/yaml.v3"
+)
+
+// How a file is read.
+//
+// yaml.v3 makes a tree; this file and entry.go walk it along the shape a configuration has, because only the tree
+// knows lines, and because strictness (unknown keys, duplicate keys, literal text of numbers) is ours to define. A
+// scope gathers what is wrong: one for the file as a whole, whose errors make Parse fail, and one for each entry,
+// whose errors become Server.Err so that the other entries still work.
+//
+// Aliases make the walk longer than the file. The shape bounds its depth, except for merge keys, which are watched for
+// loops; a budget bounds its length.
+
+// version is the version of the format that this package reads and writes.
+const version = 1
+
+// aliasBudget is how many values may come through aliases in addition to four times the values written out. A file
+// with hundreds of servers that share everything needs a few thousand.
+const aliasBudget = 100_000
+
+// Parse reads a configuration file's contents strictly. The name is the file's, for messages and for Path. What is wrong
+// with the file (syntax, unknown or repeated top-level keys, server names that are not unique, more than one document,
+// another version) is an error; what is wrong inside one entry is in that Server's Err. Every single error is an *Error;
+// several are joined.
+func Parse(name string, data []byte) (*Config, error) {
+	root, syntaxErr := parseTree(name, data)
+	if syntaxErr != nil {
+		return nil, syntaxErr
+	}
+	return read(name, root)
+}
+
+// read makes a Config of a tree.
+func read(name string, root *yaml.Node) (*Config, error) {
+	cfg := &Config{Path: name}
+	if root == nil {
+		return cfg, nil
+	}
+	p := &parser{file: name, left: aliasBudget + 4*countNodes(root)}
+	top := p.scope("")
+	var servers *field
+	for _, f := range top.fields(root, "") {
+		switch f.name {
+		case "version":
+			if n, err := strconv.Atoi(f.value.Value); f.value.ShortTag() != tagInt || err != nil || n != version {
+				top.fail(f.value, f.name, "this mcpctl reads version 1 only", "write version: 1")
+			}
+		case "defaults":
+			top.readDefaults(f)
+		case "servers":
+			servers = &f
+		default:
+			top.unknown(f, f.name, []string{"version", "defaults", "servers"}, topLevelHint(f.name))
+		}
+	}
+	cfg.Defaults = p.defaults
+	if servers != nil && !isNull(servers.value) {
+		for _, f := range top.fields(servers.value, "servers") {
+			cfg.Servers = append(cfg.Servers, p.server(f))
+		}
+	}
+	if p.left < 0 {
+		return nil, &Error{File: name, Message: "too many values come through aliases", Hint: "write them out, or remove the aliases to aliases"}
+	}
+	if err := top.err(); err != nil {
+		return nil, err
+	}
+	return cfg, nil
+}
+
+// topLevelHint explains a key that belongs to another client.
+func topLevelHint(key string) string {
+	switch key {
+	case "mcpServers", "mcp_servers", "context_servers", "mcp":
+		return fmt.Sprintf("%q is the key of another client's format, which this version does not read; mcpctl's own is \"servers\"", key)
+	}
+	return ""
+}
+
+// parser is what the scopes of one file share.
+type parser struct {
+	file string
+	// left is how many more values may be looked at; negative when there were too many.
+	left int
+	// defaults are the file's, and defaultSources where they come from, by key.
+	defaults       Defaults
+	defaultSources map[string]Source
+}
+
+// source returns the place where a key is written.
+func (p *parser) source(kind string, key *yaml.Node) Source {
+	return Source{Kind: kind, Detail: fmt.Sprintf("%s:%d", filepath.Base(displayName(p.file)), key.Line)}
+}
+
+// scope returns a scope without errors, for the entry of that name or, with "", for the file.
+func (p *parser) scope(server string) *scope { return &scope{parser: p, server: server} }
+
+// scope gathers the errors of the file or of one entry.
+type scope struct {
+	*parser
+	server string
+	errs   []*Error
+}
+
+// fail notes an error at a node.
+func (c *scope) fail(at *yaml.Node, key, message, hint string) {
+	c.errs = append(c.errs, &Error{File: c.file, Line: at.Line, Column: at.Column, Server: c.server, Key: key, Message: message, Hint: hint})
+}
+
+// unknown notes a key that does not belong where it is.
+func (c *scope) unknown(f field, key string, known []string, hint string) {
+	if hint == "" {
+		hint = didYouMean(first(Near(f.name, known)))
+	}
+	if hint == "" {
+		hint = "known are " + strings.Join(known, ", ")
+	}
+	c.fail(f.key, key, "unknown key", hint)
+}
+
+// err returns the errors in the order of their lines: nil, the only one, or all joined.
+func (c *scope) err() error {
+	slices.SortStableFunc(c.errs, func(a, b *Error) int {
+		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
+	})
+	switch len(c.errs) {
+	case 0:
+		return nil
+	case 1:
+		return c.errs[0]
+	}
+	all := make([]error, len(c.errs))
+	for i, err := range c.errs {
+		all[i] = err
+	}
+	return errors.Join(all...)
+}
+
+// field is one key of a mapping with its value.
+type field struct {
+	name string
+	// key is where the key is written, which may be in another mapping that was merged.
+	key *yaml.Node
+	// value is never an alias.
+	value *yaml.Node
+}
+
+// fields returns the keys of a mapping in order, merged ones last. Its errors name the key below path.
+func (c *scope) fields(m *yaml.Node, path string) []field {
+	if m.Kind != yaml.MappingNode {
+		c.fail(m, path, "want a mapping, found "+describe(m), "")
+		return nil
+	}
+	return c.collect(m, path, map[*yaml.Node]bool{})
+}
+
+// collect does the work of fields. The mappings in open are being collected further up.
+func (c *scope) collect(m *yaml.Node, path string, open map[*yaml.Node]bool) []field {
+	if open[m] {
+		c.fail(m, below(path, "<<"), "a mapping merges itself", "")
+		return nil
+	}
+	open[m] = true
+	defer delete(open, m)
+
+	var found, merged []field
+	at := map[string]*yaml.Node{}
+	for i := 0; i+1 < len(m.Content); i += 2 {
+		if c.left--; c.left < 0 {
+			return nil
+		}
+		key, value := m.Content[i], follow(m.Content[i+1])
+		name := follow(key)
+		if name.Kind != yaml.ScalarNode {
+			c.fail(key, path, "want text as key, found "+describe(name), "")
+			continue
+		}
+		if earlier, ok := at[name.Value]; ok {
+			if path == "servers" && c.server == "" {
+				c.fail(key, "", fmt.Sprintf("the server %q is there twice, in lines %d and %d", name.Value, earlier.Line, key.Line), "rename or remove one")
+			} else {
+				c.fail(key, below(path, name.Value), fmt.Sprintf("is there twice, in lines %d and %d", earlier.Line, key.Line), "keep one")
+			}
+			continue
+		}
+		at[name.Value] = key
+		if isMerge(key) {
+			merged = c.merge(value, path, open)
+			continue
+		}
+		found = append(found, field{name.Value, key, value})
+	}
+	// The mapping's own keys win over merged ones, and earlier merged ones over later.
+	for _, f := range merged {
+		if _, ok := at[f.name]; !ok {
+			at[f.name] = f.key
+			found = append(found, f)
+		}
+	}
+	return found
+}
+
+// merge returns the keys of the mapping, or the list of mappings, that a merge key points at.
+func (c *scope) merge(value *yaml.Node, path string, open map[*yaml.Node]bool) []field {
+	if value.Kind == yaml.MappingNode {
+		return c.collect(value, path, open)
+	}
+	if value.Kind != yaml.SequenceNode {
+		c.fail(value, below(path, "<<"), "want a mapping or a list of them, found "+describe(value), "")
+		return nil
+	}
+	var found []field
+	for _, item := range value.Content {
+		if c.left--; c.left < 0 {
+			return nil
+		}
+		if item = follow(item); item.Kind != yaml.MappingNode {
+			c.fail(item, below(path, "<<"), "want a list of mappings, found "+describe(item)+" in it", "")
+			continue
+		}
+		found = append(found, c.collect(item, path, open)...)
+	}
+	return found
+}
+
+// readDefaults reads the values that hold for every server.
+func (c *scope) readDefaults(f field) {
+	if isNull(f.value) {
+		return
+	}
+	c.defaultSources = map[string]Source{}
+	for _, f := range c.fields(f.value, f.name) {
+		key := below("defaults", f.name)
+		switch f.name {
+		case "connect_timeout":
+			c.duration(f, key, &c.defaults.ConnectTimeout)
+		case "timeout":
+			c.duration(f, key, &c.defaults.Timeout)
+		default:
+			c.unknown(f, key, []string{"connect_timeout", "timeout"}, "")
+			continue
+		}
+		c.defaultSources[f.name] = c.source("default", f.key)
+	}
+}
+
+// duration reads a duration.
+func (c *scope) duration(f field, key string, target *time.Duration) {
+	switch f.value.ShortTag() {
+	case tagInt, tagFloat, tagString:
+		d, err := ParseDuration(f.value.Value)
+		if err != nil {
+			c.fail(f.value, key, err.Error(), "")
+			return
+		}
+		*target = d
+	default:
+		c.fail(f.value, key, "want a duration such as 30s, found "+describe(f.value), "")
+	}
+}
+
+// below returns the name of a key inside another.
+func below(path, key string) string {
+	if path == "" {
+		return key
+	}
+	return path + "." + key
+}
+
+// first returns the nearest name only: for keys, one suggestion is enough.
+func first(near []string) []string { return near[:min(1, len(near))] }
+
+func isNull(n *yaml.Node) bool { return n.Kind == yaml.ScalarNode && n.ShortTag() == tagNull }
+
+func countNodes(n *yaml.Node) int {
+	count := 1
+	for _, child := range n.Content {
+		count += countNodes(child)
+	}
+	return count
+}

@@ -1,0 +1,49 @@
+package config
+
+import (
+	"errors"
+	"path/filepath"
+	"runtime"
+)
+
+// DefaultPath returns where the user's configuration file is: MCPCTL_CONFIG, else mcpctl/config.yaml in
+// $XDG_CONFIG_HOME, else in the platform's own place, by the rules of [os.UserConfigDir]. The environment is read
+// through lookup, which has the form of [os.LookupEnv]. A variable that is empty counts as not set. The file need not
+// exist.
+func DefaultPath(lookup func(string) (string, bool)) (string, error) {
+	return defaultPath(runtime.GOOS, lookup)
+}
+
+func defaultPath(goos string, lookup func(string) (string, bool)) (string, error) {
+	env := func(name string) string {
+		value, _ := lookup(name)
+		return value
+	}
+	if file := env("MCPCTL_CONFIG"); file != "" {
+		return file, nil
+	}
+	if dir := env("XDG_CONFIG_HOME"); dir != "" {
+		// The working directory must not be able to add a server, so a relative path is not followed.
+		if !filepath.IsAbs(dir) {
+			return "", errors.New("XDG_CONFIG_HOME: not an absolute path; correct it, or name the file with --config")
+		}
+		return filepath.Join(dir, "mcpctl", "config.yaml"), nil
+	}
+	var variable string
+	var below []string
+	switch goos {
+	case "windows":
+		variable = "AppData"
+	case "darwin", "ios":
+		variable, below = "HOME", []string{"Library", "Application Support"}
+	case "plan9":
+		variable, below = "home", []string{"lib"}
+	default:
+		variable, below = "HOME", []string{".config"}
+	}
+	base := env(variable)
+	if base == "" {
+		return "", errors.New("no place for the configuration file: " + variable + " is not set; set it, or name the file with --config")
+	}
+	return filepath.Join(append(append([]string{base}, below...), "mcpctl", "config.yaml")...), nil
+}

@@ -1,0 +1,129 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// A template is a value as it is written in an entry: text with references in it. ${NAME}, ${NAME:-default} and
+// ${env:NAME} stand for a variable, $$ for a dollar; any other $ is itself.
+
+// part is a piece of a template: text, or a reference when name is set.
+type part struct {
+	text string
+	// name is the variable's.
+	name string
+	// fallback takes the place of a variable that is unset or empty, if hasFallback is set.
+	fallback    string
+	hasFallback bool
+}
+
+// parseTemplate splits a value. Its errors show at most the name in a reference, because the text around it may be
+// secret.
+func parseTemplate(s string) ([]part, error) {
+	var parts []part
+	var plain strings.Builder
+	for s != "" {
+		before, after, found := strings.Cut(s, "$")
+		plain.WriteString(before)
+		switch {
+		case !found:
+			s = ""
+		case strings.HasPrefix(after, "$"):
+			plain.WriteByte('$')
+			s = after[1:]
+		case strings.HasPrefix(after, "{"):
+			inner, rest, closed := strings.Cut(after[1:], "}")
+			if !closed {
+				return nil, errors.New("a ${ has no closing }; write $$ for a plain dollar")
+			}
+			reference, err := parseReference(inner)
+			if err != nil {
+				return nil, err
+			}
+			if plain.Len() > 0 {
+				parts = append(parts, part{text: plain.String()})
+				plain.Reset()
+			}
+			parts = append(parts, reference)
+			s = rest
+		default:
+			plain.WriteByte('$')
+			s = after
+		}
+	}
+	if plain.Len() > 0 {
+		parts = append(parts, part{text: plain.String()})
+	}
+	return parts, nil
+}
+
+// parseReference reads what is between ${ and }.
+func parseReference(inner string) (part, error) {
+	name, fallback, hasFallback := strings.Cut(inner, ":-")
+	switch kind, rest, _ := strings.Cut(name, ":"); kind {
+	case "env":
+		if strings.HasPrefix(name, "env:") {
+			name = rest
+		}
+	case "file", "keyring", "input":
+		if strings.HasPrefix(name, kind+":") {
+			return part{}, fmt.Errorf("this version does not support ${%s:…} yet; use a variable, ${NAME}", kind)
+		}
+	}
+	if !validVariable(name) {
+		shown := ""
+		// A long or strange text is more likely to be part of a password than of a name.
+		if len(name) <= 40 && strings.Trim(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.:") == "" {
+			shown = name
+		}
+		return part{}, fmt.Errorf("${%s} is no variable; a name has letters, digits and _; write $$ for a plain dollar", shown)
+	}
+	if strings.Contains(fallback, "${") {
+		return part{}, fmt.Errorf("the default of ${%s:-…} holds another ${; it can only be text", name)
+	}
+	return part{name: name, fallback: strings.ReplaceAll(fallback, "$$", "$"), hasFallback: hasFallback}, nil
+}
+
+// validVariable reports whether name can stand in a reference.
+func validVariable(name string) bool {
+	for i, r := range name {
+		letter := r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r == '_'
+		if !letter && (i == 0 || r < '0' || r > '9') {
+			return false
+		}
+	}
+	return name != ""
+}
+
+// maskReferences returns s with each ${…} replaced, and the rest as it is written.
+func maskReferences(s, replacement string) string {
+	var b strings.Builder
+	for {
+		before, after, found := strings.Cut(s, "${")
+		if !found {
+			return b.String() + s
+		}
+		_, rest, closed := strings.Cut(after, "}")
+		if !closed {
+			return b.String() + s
+		}
+		b.WriteString(before + replacement)
+		s = rest
+	}
+}
+
+// literalText returns the text of a template that is written in the file: without references, with their defaults. A
+// malformed template is all text.
+func literalText(s string) string {
+	parts, err := parseTemplate(s)
+	if err != nil {
+		return s
+	}
+	var b strings.Builder
+	for _, p := range parts {
+		b.WriteString(p.text + p.fallback)
+	}
+	return b.String()
+}
