@@ -1,0 +1,629 @@
+package transport
+
+// How a child process is kept.
+//
+// Three goroutines serve a child: one reads lines from its standard output, one drains its standard error, one waits
+// for its end. Writes go through a fourth, so that a child that does not read blocks nobody past a context's end. The
+// child is the leader of a process group (on Windows: of a job), and everything of the group is ended with it: wrappers
+// such as npx or sh start the real server as a grandchild.
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"sync"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// Command says what to start.
+type Command struct {
+	// Path is the executable, found already.
+	Path string
+	// Args are the arguments, without the name of the program.
+	Args []string
+	// Env is the whole environment, "NAME=value" each.
+	Env []string
+	// Dir is the working directory, "" for the current one.
+	Dir string
+}
+
+// Grace says how patiently a child is ended: after the end of its standard input, and after SIGTERM.
+type Grace struct {
+	EOF, Term time.Duration
+}
+
+// The two kinds of patience.
+var (
+	// PatientGrace is for an orderly end. Servers that ignore the end of standard input exist; 2 s is enough for one that
+	// writes something down.
+	PatientGrace = Grace{EOF: 2 * time.Second, Term: 700 * time.Millisecond}
+	// HastyGrace is for the end after Ctrl-C or a limit that ran out.
+	HastyGrace = Grace{EOF: 500 * time.Millisecond, Term: 300 * time.Millisecond}
+)
+
+const (
+	// stderrLines and stderrLine bound what is kept of standard error.
+	stderrLines = 40
+	stderrLine  = 2 << 10
+	// killGrace is how long the system may take to end a killed group.
+	killGrace = 300 * time.Millisecond
+	// drainAfterExit is how long output is still read after the leader's end: a grandchild may hold the pipe open.
+	drainAfterExit = 250 * time.Millisecond
+	// groupPoll is the step in which the emptiness of a process group is looked at: there is no event for it.
+	groupPoll = 5 * time.Millisecond
+	// maxPretty is how long a JSON text that spans lines may become before it is taken for noise.
+	maxPretty = 1 << 20
+)
+
+// Child is a running child process that speaks MCP over its standard streams. See the MCP specification, 2025-11-25,
+// "stdio". It implements the SDK's Transport and can be connected once.
+type Child struct {
+	cmd   *exec.Cmd
+	group group
+
+	stdin  *os.File
+	stdout *os.File
+	stderr *os.File
+
+	writes   chan write
+	incoming chan jsonrpc.Message
+	dead     chan struct{} // closed when nothing more can come: the fault is then set
+	exited   chan struct{} // closed when the leader has been waited for
+	closed   chan struct{} // closed when the shutdown has begun
+	gone     chan struct{} // closed when the shutdown is over
+	stopOnce sync.Once
+	deadOnce sync.Once
+	readers  sync.WaitGroup
+
+	mu      sync.Mutex
+	fault   *Fault
+	exit    *Exit
+	ending  Ending
+	tail    []string
+	noise   Noise
+	pending map[string]pendingCall
+}
+
+// Noise is what a child wrote to its standard output that is not MCP.
+type Noise struct {
+	// Lines counts them.
+	Lines int
+	// First is the first such line, and Number its number, from 1.
+	First  string
+	Number int
+}
+
+type write struct {
+	data []byte
+	ex   *Exchange
+	done chan error
+}
+
+// StartChild starts a process. The returned child must be ended with [Child.Stop].
+func StartChild(c Command) (*Child, error) {
+	k := &Child{
+		cmd:      &exec.Cmd{Path: c.Path, Args: append([]string{c.Path}, c.Args...), Env: c.Env, Dir: c.Dir},
+		writes:   make(chan write),
+		incoming: make(chan jsonrpc.Message),
+		dead:     make(chan struct{}),
+		exited:   make(chan struct{}),
+		closed:   make(chan struct{}),
+		gone:     make(chan struct{}),
+		pending:  map[string]pendingCall{},
+	}
+	if err := k.start(); err != nil {
+		return nil, &Fault{Kind: KindStart, Err: err}
+	}
+	k.readers.Go(k.readStdout)
+	k.readers.Go(k.readStderr)
+	go k.writeLoop()
+	go k.wait()
+	return k, nil
+}
+
+// start makes the pipes and the process. The pipes are made by hand, so that waiting for the process does not wait for
+// its grandchildren.
+func (k *Child) start() (err error) {
+	var ours, theirs []*os.File
+	defer func() {
+		for _, f := range theirs {
+			_ = f.Close()
+		}
+		if err != nil {
+			for _, f := range ours {
+				_ = f.Close()
+			}
+		}
+	}()
+	pipe := func(childReads bool) (our, their *os.File) {
+		r, w, perr := os.Pipe()
+		if perr != nil {
+			err = errors.Join(err, perr)
+			return nil, nil
+		}
+		our, their = r, w
+		if childReads {
+			our, their = w, r
+		}
+		ours, theirs = append(ours, our), append(theirs, their)
+		return our, their
+	}
+	var in, out, errOut *os.File
+	k.stdin, in = pipe(true)
+	k.stdout, out = pipe(false)
+	k.stderr, errOut = pipe(false)
+	if err != nil {
+		return err
+	}
+	k.cmd.Stdin, k.cmd.Stdout, k.cmd.Stderr = in, out, errOut
+	k.group.prepare(k.cmd)
+	if err := k.cmd.Start(); err != nil {
+		return err
+	}
+	return k.group.started(k.cmd)
+}
+
+// PID returns the process id of the child, which is also the id of its process group.
+func (k *Child) PID() int { return k.cmd.Process.Pid }
+
+// Dead is closed when the child can answer no more.
+func (k *Child) Dead() <-chan struct{} { return k.dead }
+
+// Fault returns why the child can answer no more, nil while it can.
+func (k *Child) Fault() *Fault {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.fault
+}
+
+// Exit tells how the process ended, nil while it runs.
+func (k *Child) Exit() *Exit {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.exit
+}
+
+// Stderr returns the last lines of standard error.
+func (k *Child) Stderr() []string {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return append([]string(nil), k.tail...)
+}
+
+// Noise returns what was on standard output and is not MCP.
+func (k *Child) Noise() Noise {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.noise
+}
+
+// GroupAlive reports whether any process of the child's group is alive.
+func (k *Child) GroupAlive() bool { return k.group.alive() }
+
+// Kill ends the whole process group at once.
+func (k *Child) Kill() { k.group.kill() }
+
+// Ending tells what it took to end a child.
+type Ending struct {
+	// By is "eof" when the end of standard input was enough, "sigterm", "sigkill", or "itself" when the child had ended
+	// before.
+	By      string
+	Elapsed time.Duration
+	// Exit tells how the process ended.
+	Exit Exit
+	// LeftRunning is set when some process of the group outlived even SIGKILL.
+	LeftRunning bool
+}
+
+// Ending tells what it took to end the child. It is zero until [Child.Stop] is over.
+func (k *Child) Ending() Ending {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.ending
+}
+
+// Stop ends the child: the end of its standard input, then SIGTERM to its group, then SIGKILL, each after the grace for
+// the step before. It returns when nothing of the group is left and all goroutines have ended; further calls wait for
+// the first one, and make it no hastier.
+func (k *Child) Stop(grace Grace) {
+	k.stopOnce.Do(func() {
+		begin := time.Now()
+		end := Ending{By: "eof"}
+		if k.Exit() != nil {
+			end.By = "itself"
+		}
+		close(k.closed)
+		_ = k.stdin.Close()
+		if !k.ends(grace.EOF) {
+			end.By = "sigterm"
+			k.group.terminate()
+			if !k.ends(grace.Term) {
+				end.By = "sigkill"
+				k.group.kill()
+				end.LeftRunning = !k.ends(killGrace)
+			}
+		}
+		<-k.exited
+		k.mu.Lock()
+		end.Elapsed, end.Exit = time.Since(begin), *k.exit
+		k.ending = end
+		k.mu.Unlock()
+		_ = k.stdout.Close()
+		_ = k.stderr.Close()
+		k.readers.Wait()
+		k.die(&Fault{Kind: KindSevered, Err: ErrClosed})
+		k.group.release()
+		close(k.gone)
+	})
+	<-k.gone
+}
+
+// ends reports whether the whole group ends within d.
+func (k *Child) ends(d time.Duration) bool {
+	limit := time.NewTimer(d)
+	defer limit.Stop()
+	select {
+	case <-k.exited:
+	case <-limit.C:
+		return false
+	}
+	tick := time.NewTicker(groupPoll)
+	defer tick.Stop()
+	for k.group.alive() {
+		select {
+		case <-limit.C:
+			return false
+		case <-tick.C:
+		}
+	}
+	return true
+}
+
+// wait reaps the leader and keeps how it ended.
+func (k *Child) wait() {
+	_ = k.cmd.Wait() // the state says it all
+	exit := exitOf(k.cmd.ProcessState)
+	k.mu.Lock()
+	k.exit = &exit
+	k.mu.Unlock()
+	close(k.exited)
+
+	// What the child wrote before its end is still to be read. If a grandchild keeps the pipe open, it is not waited for.
+	timer := time.NewTimer(drainAfterExit)
+	defer timer.Stop()
+	select {
+	case <-k.dead:
+	case <-timer.C:
+		k.die(&Fault{Kind: KindExit})
+	}
+}
+
+// die records why the child can answer no more, and gives the reason to all requests that wait.
+func (k *Child) die(f *Fault) {
+	k.deadOnce.Do(func() {
+		k.mu.Lock()
+		f.Exit, f.Stderr, f.Written = k.exit, append([]string(nil), k.tail...), true
+		k.fault = f
+		calls := k.pending
+		k.pending = nil
+		k.mu.Unlock()
+		for _, c := range calls {
+			c.ex.fail(f)
+		}
+		close(k.dead)
+	})
+}
+
+// readStdout reads messages until the end of the output.
+func (k *Child) readStdout() {
+	r := bufio.NewReaderSize(k.stdout, 64<<10)
+	var pretty []byte // the beginning of a message that spans lines
+	for number := 1; ; number++ {
+		line, err := readLine(r, MaxMessage)
+		if err != nil {
+			k.outputEnded(err)
+			return
+		}
+		text := trimMessage(line)
+		if len(text) == 0 {
+			continue
+		}
+		if messages, ok := parseLine(text); ok {
+			if pretty != nil {
+				k.noted(number-1, pretty)
+				pretty = nil
+			}
+			for _, m := range messages {
+				if !k.receive(m) {
+					return
+				}
+			}
+			continue
+		}
+		switch {
+		case pretty == nil && text[0] == '{' && !json.Valid(text):
+			pretty = append([]byte(nil), text...)
+		case pretty != nil && len(pretty)+len(text) < maxPretty:
+			pretty = append(append(pretty, '\n'), text...)
+			if messages, ok := parseLine(pretty); ok {
+				pretty = nil
+				for _, m := range messages {
+					if !k.receive(m) {
+						return
+					}
+				}
+			}
+		default:
+			k.noted(number, text)
+		}
+	}
+}
+
+// parseLine returns the JSON-RPC messages on a line: usually one, sometimes several or a batch. It reports false if
+// there is anything else on the line.
+func parseLine(line []byte) ([]json.RawMessage, bool) {
+	if line[0] != '{' && line[0] != '[' {
+		return nil, false
+	}
+	var messages []json.RawMessage
+	dec := json.NewDecoder(bytes.NewReader(line))
+	for {
+		var raw json.RawMessage
+		err := dec.Decode(&raw)
+		if errors.Is(err, io.EOF) {
+			return messages, len(messages) > 0
+		}
+		if err != nil {
+			return nil, false
+		}
+		for _, m := range splitBatch(raw) {
+			if _, ok := parseEnvelope(m); !ok {
+				return nil, false
+			}
+			messages = append(messages, m)
+		}
+	}
+}
+
+// receive gives a message to the SDK. It reports false when nobody reads any more.
+func (k *Child) receive(raw json.RawMessage) bool {
+	e, _ := parseEnvelope(raw)
+	data := []byte(raw)
+	if e.isResponse() {
+		data = k.deliver(e, data)
+		if data == nil {
+			return true
+		}
+	}
+	msg, err := jsonrpc.DecodeMessage(data)
+	if err != nil {
+		k.noted(0, data)
+		return true
+	}
+	select {
+	case k.incoming <- msg:
+		return true
+	case <-k.closed:
+		return false
+	}
+}
+
+// deliver gives a response to the exchange of its request, and returns it with the request's own id. An error without
+// an id is the answer to the only request that waits, if there is just one; else nobody can tell, and it is noise.
+func (k *Child) deliver(e envelope, data []byte) []byte {
+	k.mu.Lock()
+	id := e.id()
+	if e.nullID() {
+		if len(k.pending) != 1 {
+			k.mu.Unlock()
+			k.noted(0, data)
+			return nil
+		}
+		for id = range k.pending { //nolint:revive // takes the only key
+		}
+	}
+	call, ok := k.pending[id]
+	delete(k.pending, id)
+	k.mu.Unlock()
+	if !ok {
+		return data
+	}
+	call.ex.answer(e)
+	return withOwnID(data, e, envelope{ID: call.id})
+}
+
+// noted keeps a line that is not MCP.
+func (k *Child) noted(number int, line []byte) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.noise.Lines++
+	if k.noise.Lines == 1 {
+		k.noise.First, k.noise.Number = string(line[:min(len(line), stderrLine)]), number
+	}
+}
+
+// outputEnded decides what the end of standard output means.
+func (k *Child) outputEnded(err error) {
+	if errors.Is(err, errTooLarge) {
+		k.die(&Fault{Kind: KindTooLarge, Err: err})
+		return
+	}
+	// Usually the process is ending: its exit status belongs to the story.
+	timer := time.NewTimer(drainAfterExit)
+	defer timer.Stop()
+	select {
+	case <-k.exited:
+	case <-timer.C:
+	case <-k.closed:
+	}
+	k.die(&Fault{Kind: KindExit})
+}
+
+// readStderr keeps the last lines of standard error, so that the child never blocks on it.
+func (k *Child) readStderr() {
+	r := bufio.NewReaderSize(k.stderr, stderrLine)
+	for {
+		line, err := r.ReadSlice('\n')
+		if text := bytes.TrimRight(line, "\r\n"); len(text) > 0 {
+			k.mu.Lock()
+			k.tail = append(k.tail, string(text))
+			if len(k.tail) > stderrLines {
+				k.tail = k.tail[1:]
+			}
+			k.mu.Unlock()
+		}
+		if err != nil && !errors.Is(err, bufio.ErrBufferFull) {
+			return
+		}
+	}
+}
+
+// writeLoop writes one message after the other.
+func (k *Child) writeLoop() {
+	for {
+		select {
+		case w := <-k.writes:
+			n, err := k.stdin.Write(w.data)
+			if n > 0 {
+				w.ex.wrote()
+			}
+			w.done <- err
+		case <-k.closed:
+			return
+		}
+	}
+}
+
+// Connect implements the SDK's Transport.
+func (k *Child) Connect(context.Context) (mcp.Connection, error) {
+	return &childConn{k: k, closed: make(chan struct{})}, nil
+}
+
+// childConn is the SDK's view of a child.
+type childConn struct {
+	k      *Child
+	once   sync.Once
+	closed chan struct{}
+}
+
+func (c *childConn) SessionID() string { return "" }
+
+// Close is called by the SDK. The child is ended by [Child.Stop]; here its input ends, which lets it go by itself.
+func (c *childConn) Close() error {
+	c.once.Do(func() {
+		_ = c.k.stdin.Close()
+		close(c.closed)
+	})
+	return nil
+}
+
+func (c *childConn) Read(ctx context.Context) (jsonrpc.Message, error) {
+	select {
+	case msg := <-c.k.incoming:
+		return msg, nil
+	default:
+	}
+	select {
+	case msg := <-c.k.incoming:
+		return msg, nil
+	case <-c.k.dead:
+		return nil, c.k.Fault()
+	case <-c.closed:
+		return nil, io.EOF
+	case <-c.k.closed:
+		return nil, io.EOF
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+}
+
+func (c *childConn) Write(ctx context.Context, msg jsonrpc.Message) error {
+	k := c.k
+	data, err := jsonrpc.EncodeMessage(msg)
+	if err != nil {
+		return fmt.Errorf("encode: %w", err)
+	}
+	e, _ := parseEnvelope(data)
+	var ex *Exchange
+	if e.isCall() {
+		ex = exchangeOf(ctx)
+		ex.begin(e.Method)
+		data = ex.params(data)
+		if f := k.expect(e, ex); f != nil {
+			unsent := *f
+			unsent.Written = false
+			ex.fail(&unsent)
+			return &unsent
+		}
+	}
+	w := write{data: append(data, '\n'), ex: ex, done: make(chan error, 1)}
+	select {
+	case k.writes <- w:
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-k.closed:
+		return c.unsent(ex, ErrClosed)
+	case <-k.dead:
+		return c.unsent(ex, nil)
+	}
+	// From here on the request may have been written, in part at least.
+	select {
+	case err := <-w.done:
+		if err == nil {
+			return nil
+		}
+		if ex.State().Written {
+			f := &Fault{Kind: KindSevered, Written: true, Err: err}
+			ex.fail(f)
+			return f
+		}
+		return c.unsent(ex, err)
+	case <-ctx.Done():
+		ex.wrote()
+		return context.Cause(ctx)
+	case <-k.closed:
+		ex.wrote()
+		return ErrClosed
+	}
+}
+
+// unsent records that the child was dead before anything of the request was written.
+func (c *childConn) unsent(ex *Exchange, err error) error {
+	// The reason is with the reader of the output, which may be a moment behind.
+	timer := time.NewTimer(drainAfterExit)
+	defer timer.Stop()
+	select {
+	case <-c.k.dead:
+	case <-timer.C:
+	}
+	f := Fault{Kind: KindExit, Exit: c.k.Exit(), Stderr: c.k.Stderr(), Err: err}
+	if known := c.k.Fault(); known != nil {
+		f.Kind, f.Line = known.Kind, known.Line
+	}
+	ex.fail(&f)
+	return &f
+}
+
+// expect notes that the response to a request is to be delivered to an exchange. It returns the child's fault if the
+// child is dead.
+func (k *Child) expect(msg envelope, ex *Exchange) *Fault {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.fault != nil {
+		return k.fault
+	}
+	k.pending[msg.id()] = pendingCall{id: msg.ID, ex: ex}
+	return nil
+}
+
+// Gone is closed when [Child.Stop] is over.
+func (k *Child) Gone() <-chan struct{} { return k.gone }

@@ -1,0 +1,252 @@
+package transport
+
+import (
+	"bytes"
+	"compress/gzip"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"html"
+	"io"
+	"net"
+	"net/http"
+	"regexp"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+	"unicode/utf8"
+)
+
+// Kind says what happened on the wire.
+type Kind int
+
+// The kinds of faults.
+const (
+	// KindOther is a fault without a kind of its own.
+	KindOther Kind = iota
+	// KindDNS is a host name that could not be resolved.
+	KindDNS
+	// KindRefused is an address where nothing listens.
+	KindRefused
+	// KindDial is any other failure to open a TCP connection.
+	KindDial
+	// KindTLS is a failed TLS handshake.
+	KindTLS
+	// KindProxy is a proxy that could not be reached or refused.
+	KindProxy
+	// KindSevered is a connection that broke: EOF, reset, a stream that ended without a response.
+	KindSevered
+	// KindStatus is an HTTP status that is not a success and has no JSON-RPC response as its body.
+	KindStatus
+	// KindRedirect is a redirect that is not followed.
+	KindRedirect
+	// KindContent is a successful answer that is not MCP: a web page, an empty body, JSON that is not JSON-RPC.
+	KindContent
+	// KindNotHTTP is a peer that does not speak HTTP.
+	KindNotHTTP
+	// KindStart is a child process that could not be started.
+	KindStart
+	// KindExit is a child process that ended.
+	KindExit
+	// KindTooLarge is a message over the size limit.
+	KindTooLarge
+)
+
+// Fault is what went wrong on the wire, with the evidence. It survives the SDK's wrapping: find it with errors.As.
+type Fault struct {
+	Kind Kind
+	// Written is set when at least one byte of the request may have reached the other side.
+	Written bool
+	// SessionID reports whether the request carried a session id.
+	SessionID bool
+
+	// Method and URL are those of the HTTP request; the URL is without query and user info.
+	Method, URL string
+	// Status, ContentType, Challenge (WWW-Authenticate) and Location are of the HTTP answer.
+	Status      int
+	ContentType string
+	Challenge   string
+	Location    string
+	// RetryAfter is how long the server asked to wait, and HasRetryAfter whether it did.
+	RetryAfter    time.Duration
+	HasRetryAfter bool
+	// Body holds the first bytes of the answer, at most 4 KiB.
+	Body []byte
+	// Title is the title of a web page, if the answer was one.
+	Title string
+	// RPCError is the JSON-RPC error object in the body of an error status, whatever its id.
+	RPCError []byte
+	// OwnID reports whether that error object carried the request's own id.
+	OwnID bool
+
+	// Exit tells how a child process ended, nil if it did not.
+	Exit *Exit
+	// Stderr holds the last lines of a child's standard error.
+	Stderr []string
+	// Line is the offending line of a child's output.
+	Line string
+
+	// Err is the cause.
+	Err error
+}
+
+// Exit tells how a process ended.
+type Exit struct {
+	// Status is the exit status, -1 if a signal ended the process.
+	Status int
+	// Signal is the name of that signal, "" if there was none.
+	Signal string
+}
+
+// String returns "exit status 1" or "signal: killed".
+func (e Exit) String() string {
+	if e.Signal != "" {
+		return "signal: " + e.Signal
+	}
+	return "exit status " + strconv.Itoa(e.Status)
+}
+
+// Unwrap returns the cause.
+func (f *Fault) Unwrap() error { return f.Err }
+
+// Error says what happened, with the evidence that fits a line.
+func (f *Fault) Error() string {
+	switch f.Kind {
+	case KindStatus:
+		s := fmt.Sprintf("HTTP %d %s", f.Status, http.StatusText(f.Status))
+		return strings.TrimSpace(s) + f.bodyHint()
+	case KindRedirect:
+		if f.Err != nil {
+			return f.Err.Error()
+		}
+		return fmt.Sprintf("HTTP %d redirects to %s", f.Status, f.Location)
+	case KindContent:
+		switch {
+		case f.IsPage():
+			return fmt.Sprintf("the answer is a web page (%d %s)%s", f.Status, f.ContentType, f.bodyHint())
+		case f.Err != nil && len(f.Body) == 0:
+			return "the answer cannot be decoded: " + f.Err.Error()
+		case len(bytes.TrimSpace(f.Body)) == 0:
+			return fmt.Sprintf("the answer is empty (HTTP %d, content type %q)", f.Status, f.ContentType)
+		case f.Err != nil:
+			return fmt.Sprintf("the answer is not JSON-RPC (%d %s): %v%s", f.Status, f.ContentType, f.Err, f.bodyHint())
+		}
+		return fmt.Sprintf("the answer is not JSON-RPC (%d %s)%s", f.Status, f.ContentType, f.bodyHint())
+	case KindExit:
+		if f.Exit == nil {
+			return "the process closed its standard output"
+		}
+		return "the process ended: " + f.Exit.String()
+	case KindOther, KindDNS, KindRefused, KindDial, KindTLS, KindProxy, KindSevered, KindNotHTTP, KindStart, KindTooLarge:
+	}
+	var dns *net.DNSError
+	switch {
+	case errors.As(f.Err, &dns) && dns.IsNotFound:
+		return "no such host: " + dns.Name
+	case f.Err != nil:
+		return f.Err.Error()
+	}
+	return "the connection failed"
+}
+
+// IsPage reports whether the answer was a web page.
+func (f *Fault) IsPage() bool {
+	return f.Title != "" || strings.HasPrefix(f.ContentType, "text/html") || strings.HasPrefix(f.ContentType, "application/xhtml")
+}
+
+// bodyHint returns the title or the first bytes of the body, for the end of a message.
+func (f *Fault) bodyHint() string {
+	if f.Title != "" {
+		return fmt.Sprintf(": %q", f.Title)
+	}
+	if s := f.Snippet(); s != "" && !strings.EqualFold(s, http.StatusText(f.Status)) {
+		return ": " + s
+	}
+	return ""
+}
+
+// Snippet returns the first bytes of the body on one line, at most 160 characters.
+func (f *Fault) Snippet() string {
+	const most = 160 // two lines of a terminal
+	s := strings.Join(strings.Fields(strings.ToValidUTF8(string(f.Body), "\uFFFD")), " ")
+	if utf8.RuneCountInString(s) > most {
+		s = string([]rune(s)[:most]) + "…"
+	}
+	return s
+}
+
+var titleTag = regexp.MustCompile(`(?is)<title[^>]*>(.*?)</title>`)
+
+// pageTitle returns the title of a web page.
+func pageTitle(body []byte) string {
+	m := titleTag.FindSubmatch(body)
+	if m == nil {
+		return ""
+	}
+	return strings.Join(strings.Fields(html.UnescapeString(string(m[1]))), " ")
+}
+
+// retryAfter reads a Retry-After header: seconds or a date. See RFC 9110, 10.2.3.
+func retryAfter(h http.Header, now time.Time) (time.Duration, bool) {
+	v := strings.TrimSpace(h.Get("Retry-After"))
+	if v == "" {
+		return 0, false
+	}
+	if n, err := strconv.Atoi(v); err == nil {
+		// A day is more than any limit here: it keeps the product in range.
+		return time.Duration(min(max(n, 0), 24*60*60)) * time.Second, true
+	}
+	if t, err := http.ParseTime(v); err == nil {
+		return max(t.Sub(now), 0), true
+	}
+	return 0, false
+}
+
+// netKind tells what a network error was. The end of the caller's context is to be looked at before.
+func netKind(err error) Kind {
+	var dns *net.DNSError
+	if errors.As(err, &dns) {
+		return KindDNS
+	}
+	var op *net.OpError
+	if errors.As(err, &op) {
+		switch {
+		case op.Op == "proxyconnect":
+			return KindProxy
+		case op.Op == "dial" && errors.Is(err, syscall.ECONNREFUSED):
+			return KindRefused
+		case op.Op == "dial":
+			return KindDial
+		}
+	}
+	if isTLS(err) {
+		return KindTLS
+	}
+	if errors.Is(err, gzip.ErrHeader) || errors.Is(err, gzip.ErrChecksum) {
+		return KindContent
+	}
+	if strings.Contains(err.Error(), "malformed HTTP") { // net/http has no type for it
+		return KindNotHTTP
+	}
+	return KindSevered
+}
+
+func isTLS(err error) bool {
+	var (
+		verification *tls.CertificateVerificationError
+		record       tls.RecordHeaderError
+		alert        tls.AlertError
+		authority    x509.UnknownAuthorityError
+		hostname     x509.HostnameError
+		invalid      x509.CertificateInvalidError
+	)
+	return errors.As(err, &verification) || errors.As(err, &record) || errors.As(err, &alert) ||
+		errors.As(err, &authority) || errors.As(err, &hostname) || errors.As(err, &invalid) ||
+		strings.Contains(err.Error(), "server gave HTTP response to HTTPS client") ||
+		strings.Contains(err.Error(), "tls: ")
+}
+
+// isEOF reports whether a stream ended, properly or in the middle.
+func isEOF(err error) bool { return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) }

@@ -1,0 +1,791 @@
+package transport
+
+// How HTTP works here.
+//
+// An HTTP is the http.RoundTripper of one connection: one endpoint, one MCP session. The SDK writes requests through
+// it and decodes what it lets pass. Three things happen here that cannot be done above the SDK:
+//
+//   - An answer that is no answer (a status, a web page, a redirect, an empty body) becomes a *Fault, returned as the
+//     error of the round trip. So its status, headers and first bytes survive, and the SDK does not declare the
+//     connection broken. A JSON-RPC response with the request's own id passes, whatever its status.
+//   - Every message of an answer is looked at: the exact bytes of the response to a request go into the Exchange of
+//     the request's context; ids of another type, a null id of an error, batches of one are put right.
+//   - Every request ends when the connection is closed (the kill switch), also those that the SDK does not bound.
+//
+// A redirect is followed only within the endpoint's origin and with the request kept as it is; configured headers never
+// go anywhere else, because nothing else is ever asked.
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net"
+	"net/http"
+	"net/http/httptrace"
+	"net/url"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+const (
+	sessionHeader = "Mcp-Session-Id"
+	// faultBody is how much of an answer is kept as evidence.
+	faultBody = 4 << 10
+	// errorBody is how much of an error's body is read to find a JSON-RPC error in it.
+	errorBody = 1 << 20
+	// errorBodyTime bounds the wait for an error's body: the status is enough to go on.
+	errorBodyTime = 2 * time.Second
+	// drainTime bounds the wait for the end of a stream whose response has come, so that its TCP connection can be used
+	// again. Most servers end it at once.
+	drainTime = 100 * time.Millisecond
+	// maxRedirects is that of browsers and net/http, halved: more is a loop.
+	maxRedirects = 10
+)
+
+// ErrClosed is the cause of requests that ended because their connection was closed.
+var ErrClosed = errors.New("the connection was closed")
+
+// HTTPOptions describe an HTTP connection.
+type HTTPOptions struct {
+	// Endpoint is the URL of the MCP endpoint.
+	Endpoint *url.URL
+	// Header is sent with each request, over what the SDK sets.
+	Header http.Header
+	// Legacy selects the HTTP with SSE transport of 2024-11-05: responses come on one long GET stream.
+	Legacy bool
+	// NoReuse opens a TCP connection for each request: some proxies break a connection that is used again.
+	NoReuse bool
+}
+
+// HTTP is the round tripper of one connection to an MCP endpoint. See the MCP specification, 2025-11-25, "Streamable
+// HTTP", and 2024-11-05, "HTTP with SSE".
+type HTTP struct {
+	opts HTTPOptions
+	base *http.Transport
+	ctx  context.Context //nolint:containedctx // the kill switch: every request of the connection ends with it
+	kill context.CancelCauseFunc
+
+	mu      sync.Mutex
+	pending map[string]pendingCall
+	forged  string
+	spans   []Span
+
+	ended   chan struct{}
+	endOnce sync.Once
+	endErr  error
+}
+
+// Span is one stretch of time: "dns", "tcp", "tls".
+type Span struct {
+	Name    string
+	Elapsed time.Duration
+}
+
+// pendingCall is a request whose response has not come.
+type pendingCall struct {
+	id json.RawMessage
+	ex *Exchange
+}
+
+// NewHTTP returns the round tripper of a new connection.
+func NewHTTP(opts HTTPOptions) *HTTP {
+	h := &HTTP{opts: opts, pending: map[string]pendingCall{}, ended: make(chan struct{})}
+	h.ctx, h.kill = context.WithCancelCause(context.Background())
+	dialer := &net.Dialer{Timeout: 30 * time.Second, KeepAlive: 30 * time.Second}
+	h.base = &http.Transport{
+		Proxy: http.ProxyFromEnvironment,
+		DialContext: func(ctx context.Context, network, addr string) (net.Conn, error) {
+			c, err := dialer.DialContext(ctx, network, addr)
+			if err != nil {
+				return nil, err
+			}
+			return &countedConn{Conn: c}, nil
+		},
+		DisableKeepAlives:   opts.NoReuse,
+		ForceAttemptHTTP2:   true,
+		MaxIdleConnsPerHost: 16,
+		IdleConnTimeout:     90 * time.Second,
+		TLSHandshakeTimeout: 15 * time.Second,
+	}
+	return h
+}
+
+// Client returns an HTTP client that uses the connection. It follows no redirects by itself and has no time limit: the
+// contexts of requests do.
+func (h *HTTP) Client() *http.Client {
+	return &http.Client{
+		Transport:     h,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+}
+
+// Close ends all requests and closes all TCP connections. It is the kill switch: an orderly end of the MCP session comes
+// before it.
+func (h *HTTP) Close() {
+	h.kill(ErrClosed)
+	h.base.CloseIdleConnections()
+	h.end(ErrClosed)
+}
+
+// Drop closes idle TCP connections: the next request opens a new one.
+func (h *HTTP) Drop() { h.base.CloseIdleConnections() }
+
+// Forge makes all further requests carry id as their session id, in place of the one that the server gave.
+func (h *HTTP) Forge(id string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.forged = id
+}
+
+// Ended is closed when the connection can carry no more requests: the stream of the legacy transport has ended, or the
+// connection was closed.
+func (h *HTTP) Ended() <-chan struct{} { return h.ended }
+
+// EndErr returns why the connection ended, nil while it has not.
+func (h *HTTP) EndErr() error {
+	select {
+	case <-h.ended:
+		return h.endErr
+	default:
+		return nil
+	}
+}
+
+// Spans returns the time that name resolution, TCP and TLS took for the first TCP connection.
+func (h *HTTP) Spans() []Span {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return append([]Span(nil), h.spans...)
+}
+
+func (h *HTTP) end(err error) {
+	h.endOnce.Do(func() {
+		h.endErr = err
+		close(h.ended)
+		h.mu.Lock()
+		calls := h.pending
+		h.pending = map[string]pendingCall{}
+		h.mu.Unlock()
+		if !h.opts.Legacy {
+			return // each call has an answer of its own
+		}
+		for _, c := range calls {
+			c.ex.fail(&Fault{Kind: KindSevered, Written: true, Err: err})
+		}
+	})
+}
+
+// RoundTrip implements [http.RoundTripper].
+func (h *HTTP) RoundTrip(req *http.Request) (*http.Response, error) {
+	ctx, cancel := context.WithCancelCause(req.Context())
+	stop := context.AfterFunc(h.ctx, func() { cancel(context.Cause(h.ctx)) })
+	release := func() { stop(); cancel(nil) }
+
+	x := &roundTrip{h: h, caller: req.Context(), cancel: cancel, fault: Fault{Method: req.Method, URL: bareURL(req.URL)}}
+	resp, err := x.do(ctx, req)
+	if err != nil {
+		release()
+		return nil, err
+	}
+	resp.Body = &releasedBody{ReadCloser: resp.Body, release: release}
+	return resp, nil
+}
+
+// roundTrip is one request on its way.
+type roundTrip struct {
+	h      *HTTP
+	caller context.Context //nolint:containedctx // of this one request: its end is told apart from the wire's faults
+	cancel context.CancelCauseFunc
+	msg    envelope // of a POST
+	ex     *Exchange
+	fault  Fault // what every fault of this request says
+}
+
+func (x *roundTrip) do(ctx context.Context, req *http.Request) (*http.Response, error) {
+	var body []byte
+	if req.Method == http.MethodPost {
+		var err error
+		if body, err = readRequest(req); err != nil {
+			return nil, err
+		}
+		x.msg, _ = parseEnvelope(body)
+		if x.msg.isCall() {
+			x.ex = exchangeOf(ctx)
+			x.ex.begin(x.msg.Method)
+			body = x.ex.params(body)
+			x.h.expect(x.msg, x.ex)
+		}
+	}
+	resp, err := x.send(ctx, req, body)
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case req.Method == http.MethodPost && x.h.opts.Legacy:
+		return x.legacyPosted(resp)
+	case req.Method == http.MethodPost && x.msg.isCall():
+		return x.answered(resp)
+	case req.Method == http.MethodPost:
+		return x.notified(resp)
+	case req.Method == http.MethodGet:
+		return x.listening(resp)
+	}
+	return resp, nil
+}
+
+// send writes the request, following redirects within the origin.
+func (x *roundTrip) send(ctx context.Context, req *http.Request, body []byte) (*http.Response, error) {
+	probe := &writeProbe{}
+	ctx = httptrace.WithClientTrace(ctx, probe.trace(x.h))
+	target := req.URL
+	for hop := 0; ; hop++ {
+		if !sameOrigin(target, x.h.opts.Endpoint) {
+			return nil, x.fail(Fault{Kind: KindRedirect, Location: bareURL(target), Err: fmt.Errorf(
+				"the server names an endpoint at another origin: %s", bareURL(target))})
+		}
+		r := req.Clone(ctx)
+		r.URL, r.Host = target, ""
+		if body != nil {
+			r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
+			r.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil }
+		}
+		x.headers(r)
+
+		resp, err := x.h.base.RoundTrip(r)
+		x.fault.Written = x.fault.Written || probe.written()
+		if err != nil {
+			return nil, x.netFault(err)
+		}
+		x.fault.Written = true
+		x.ex.wrote()
+		location := resp.Header.Get("Location")
+		if resp.StatusCode < 300 || resp.StatusCode > 399 || location == "" {
+			return resp, nil
+		}
+		next, err := target.Parse(location)
+		if err != nil || resp.StatusCode == http.StatusSeeOther || hop == maxRedirects || !sameOrigin(next, x.h.opts.Endpoint) {
+			f := Fault{Kind: KindRedirect, Location: location}
+			if err == nil {
+				f.Location = bareURL(next)
+			}
+			if hop == maxRedirects {
+				f.Err = fmt.Errorf("the server redirects in circles: more than %d times, the last to %s", maxRedirects, f.Location)
+			}
+			return nil, x.fail(x.evidence(resp, f))
+		}
+		discard(resp.Body)
+		target = next
+	}
+}
+
+// headers sets the configured headers, and the forged session id if there is one.
+func (x *roundTrip) headers(r *http.Request) {
+	for name, values := range x.h.opts.Header {
+		if http.CanonicalHeaderKey(name) == "Host" {
+			r.Host = values[0]
+			continue
+		}
+		r.Header.Del(name)
+		// net/http repeats a request by itself if it has this header in its usual spelling; we alone decide on that.
+		if http.CanonicalHeaderKey(name) == "Idempotency-Key" {
+			name = "idempotency-key"
+		}
+		r.Header[name] = values
+	}
+	x.h.mu.Lock()
+	forged := x.h.forged
+	x.h.mu.Unlock()
+	if r.Header.Get(sessionHeader) != "" {
+		if forged != "" {
+			r.Header.Set(sessionHeader, forged)
+		}
+		x.fault.SessionID = true
+		x.ex.update(func(s *ExchangeState) { s.SessionID = true })
+	}
+}
+
+// netFault turns the error of a request without an answer into a fault.
+func (x *roundTrip) netFault(err error) error {
+	if cause := context.Cause(x.h.ctx); cause != nil {
+		return x.fail(Fault{Kind: KindSevered, Err: cause})
+	}
+	if x.caller.Err() != nil {
+		if x.fault.Written {
+			x.ex.wrote()
+		}
+		return err
+	}
+	return x.fail(Fault{Kind: netKind(err), Err: plainNetError(err)})
+}
+
+// fail completes a fault with what is known of the request and records it.
+func (x *roundTrip) fail(f Fault) error {
+	f.Method, f.URL, f.Written, f.SessionID = x.fault.Method, x.fault.URL, x.fault.Written, x.fault.SessionID
+	x.ex.fail(&f)
+	if x.msg.isCall() {
+		x.h.forget(x.msg)
+	}
+	return &f
+}
+
+// evidence completes a fault with what the answer says, and ends the answer.
+func (x *roundTrip) evidence(resp *http.Response, f Fault) Fault {
+	if f.Body == nil {
+		f.Body = x.errorBody(resp)
+	}
+	discard(resp.Body)
+	f.Status, f.ContentType = resp.StatusCode, resp.Header.Get("Content-Type")
+	f.Challenge = strings.Join(resp.Header.Values("WWW-Authenticate"), ", ")
+	f.RetryAfter, f.HasRetryAfter = retryAfter(resp.Header, time.Now())
+	f.Title = pageTitle(f.Body)
+	if e, ok := parseEnvelope(trimMessage(f.Body)); ok && e.Error != nil {
+		f.RPCError, f.OwnID = e.Error, !e.nullID() && e.id() == x.msg.id()
+	}
+	if len(f.Body) > faultBody {
+		f.Body = f.Body[:faultBody]
+	}
+	return f
+}
+
+// errorBody reads the body of an answer that is no answer. It waits for it for a short while only.
+func (x *roundTrip) errorBody(resp *http.Response) []byte {
+	timer := time.AfterFunc(errorBodyTime, func() { x.cancel(nil) })
+	defer timer.Stop()
+	body, _ := io.ReadAll(io.LimitReader(resp.Body, errorBody))
+	return body
+}
+
+// answered looks at the answer to a request.
+func (x *roundTrip) answered(resp *http.Response) (*http.Response, error) {
+	x.ex.update(func(s *ExchangeState) { s.Status = resp.StatusCode })
+	if x.fault.SessionID {
+		resp.Header.Del(sessionHeader) // a second id would make the SDK give up the session
+	}
+	success := resp.StatusCode >= 200 && resp.StatusCode < 300
+	if !success {
+		body := trimMessage(x.errorBody(resp))
+		f := x.evidence(resp, Fault{Kind: KindStatus, Body: body})
+		if !f.OwnID || !answers(resp.StatusCode) {
+			return nil, x.fail(f)
+		}
+		e, _ := parseEnvelope(body)
+		x.answer(e)
+		return jsonAnswer(resp, withOwnID(body, e, x.msg)), nil
+	}
+	media, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
+	if media == "" {
+		media = sniff(resp)
+	}
+	switch media {
+	case "text/event-stream":
+		resp.Header.Set("Content-Type", media)
+		x.stream(resp, x.msg.id())
+		return resp, nil
+	case "application/json":
+		return x.wholeAnswer(resp)
+	}
+	return nil, x.fail(x.evidence(resp, Fault{Kind: KindContent}))
+}
+
+// answers reports whether a JSON-RPC error with the request's own id under an HTTP status is the server's answer to the
+// request. Under the others the status says more: the request did not get as far.
+func answers(status int) bool {
+	switch status {
+	case http.StatusUnauthorized, http.StatusForbidden, http.StatusTooManyRequests,
+		http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
+		return false
+	}
+	return true
+}
+
+// wholeAnswer reads a JSON body.
+func (x *roundTrip) wholeAnswer(resp *http.Response) (*http.Response, error) {
+	data, err := io.ReadAll(io.LimitReader(resp.Body, MaxMessage+1))
+	switch {
+	case len(data) > MaxMessage:
+		discard(resp.Body)
+		return nil, x.fail(Fault{Kind: KindTooLarge, Status: resp.StatusCode, Err: errTooLarge})
+	case err != nil:
+		discard(resp.Body)
+		return nil, x.netFault(err)
+	}
+	discard(resp.Body)
+	var messages [][]byte
+	var found bool
+	for _, m := range splitBatch(data) {
+		e, ok := parseEnvelope(m)
+		if !ok {
+			continue
+		}
+		if e.isResponse() {
+			if !x.mine(e) {
+				continue
+			}
+			found = true
+			x.answer(e)
+			m = withOwnID(m, e, x.msg)
+		}
+		messages = append(messages, m)
+	}
+	if !found {
+		f := Fault{Kind: KindContent, Body: data}
+		if e, ok := parseEnvelope(trimMessage(data)); ok && e.isResponse() {
+			f.Err = fmt.Errorf("its id is %s, the request's is %s", e.ID, x.msg.ID)
+		}
+		return nil, x.fail(x.evidence(resp, f))
+	}
+	if len(messages) == 1 {
+		return jsonAnswer(resp, messages[0]), nil
+	}
+	// The SDK reads one message from JSON, and any number from a stream.
+	var b bytes.Buffer
+	for _, m := range messages {
+		b.Write(sseEvent{data: m}.encode())
+	}
+	resp.Header.Set("Content-Type", "text/event-stream")
+	resp.Body = io.NopCloser(&b)
+	return resp, nil
+}
+
+// mine reports whether a response can only be the one to this request. An error without an id is: on a POST's own
+// answer there is no other request it could belong to.
+func (x *roundTrip) mine(e envelope) bool {
+	return e.id() == x.msg.id() || e.nullID() && e.Error != nil
+}
+
+func (x *roundTrip) answer(e envelope) {
+	x.ex.answer(e)
+	x.h.forget(x.msg)
+}
+
+// stream makes the answer's body a stream that is looked at. own is the id of the request it answers, "" if none.
+func (x *roundTrip) stream(resp *http.Response, own string) {
+	h := x.h
+	done := false
+	src := resp.Body
+	onEvent := func(ev sseEvent) (sseEvent, bool, error) {
+		if done {
+			return ev, false, io.EOF
+		}
+		if len(ev.data) == 0 {
+			return ev, ev.hasID || ev.retry != "", nil // it primes a resumption
+		}
+		if ev.name != "" && ev.name != "message" {
+			return ev, false, nil
+		}
+		data := splitBatch(ev.data)[0]
+		e, ok := parseEnvelope(data)
+		if !ok {
+			ev.data = nil
+			return ev, ev.hasID, nil
+		}
+		if e.isResponse() {
+			switch {
+			case own != "" && x.mine(e):
+				x.answer(e)
+				data = withOwnID(data, e, x.msg)
+				done = true
+			default:
+				data = h.deliver(e, data)
+			}
+		}
+		ev.data = data
+		return ev, true, nil
+	}
+	onEnd := func(err error) {
+		if own != "" && !done {
+			if x.caller.Err() != nil {
+				return
+			}
+			x.ex.fail(&Fault{
+				Kind: KindSevered, Written: true, SessionID: x.fault.SessionID, Method: x.fault.Method, URL: x.fault.URL,
+				Status: resp.StatusCode, Err: errNoResponse,
+			})
+		}
+	}
+	resp.Body = &drainedBody{sseBody: newSSEBody(src, MaxMessage, onEvent, onEnd), done: &done}
+}
+
+var errNoResponse = errors.New("the stream ended before the response")
+
+// notified looks at the answer to a notification or to a response of ours.
+func (x *roundTrip) notified(resp *http.Response) (*http.Response, error) {
+	if resp.StatusCode < 200 || resp.StatusCode > 299 {
+		return nil, x.fail(x.evidence(resp, Fault{Kind: KindStatus}))
+	}
+	return resp, nil
+}
+
+// listening looks at the answer to a GET: a stream that is resumed, or the one stream of the legacy transport.
+func (x *roundTrip) listening(resp *http.Response) (*http.Response, error) {
+	media, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
+	if !x.h.opts.Legacy {
+		if resp.StatusCode == http.StatusOK && media == "text/event-stream" {
+			x.stream(resp, "")
+		}
+		return resp, nil
+	}
+	if resp.StatusCode < 200 || resp.StatusCode > 299 {
+		return nil, x.fail(x.evidence(resp, Fault{Kind: KindStatus}))
+	}
+	if media != "text/event-stream" {
+		return nil, x.fail(x.evidence(resp, Fault{Kind: KindContent}))
+	}
+	x.legacyStream(resp)
+	return resp, nil
+}
+
+// legacyStream makes the answer's body the stream that carries everything the server says.
+func (x *roundTrip) legacyStream(resp *http.Response) {
+	h := x.h
+	first := true
+	onEvent := func(ev sseEvent) (sseEvent, bool, error) {
+		if first {
+			if ev.name == "endpoint" {
+				first = false
+			}
+			return ev, true, nil
+		}
+		data := splitBatch(ev.data)[0]
+		e, ok := parseEnvelope(data)
+		if !ok {
+			return ev, false, nil
+		}
+		if e.isResponse() {
+			data = h.deliver(e, data)
+		}
+		ev.name, ev.data = "message", data
+		return ev, true, nil
+	}
+	onEnd := func(err error) {
+		if isEOF(err) {
+			err = errors.New("the server ended the event stream")
+		}
+		h.end(err)
+	}
+	resp.Body = newSSEBody(resp.Body, MaxMessage, onEvent, onEnd)
+}
+
+// legacyPosted looks at the answer to a POST of the legacy transport, which says only whether it was taken.
+func (x *roundTrip) legacyPosted(resp *http.Response) (*http.Response, error) {
+	x.ex.update(func(s *ExchangeState) { s.Status = resp.StatusCode })
+	if resp.StatusCode < 200 || resp.StatusCode > 299 {
+		return nil, x.fail(x.evidence(resp, Fault{Kind: KindStatus}))
+	}
+	discard(resp.Body)
+	resp.Body = http.NoBody
+	return resp, nil
+}
+
+// expect notes that the response to a request is to be delivered to an exchange.
+func (h *HTTP) expect(msg envelope, ex *Exchange) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.pending[msg.id()] = pendingCall{id: msg.ID, ex: ex}
+}
+
+func (h *HTTP) forget(msg envelope) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	delete(h.pending, msg.id())
+}
+
+// deliver gives a response that came on a shared stream to the exchange of its request, and returns it with the
+// request's own id.
+func (h *HTTP) deliver(e envelope, data []byte) []byte {
+	h.mu.Lock()
+	call, ok := h.pending[e.id()]
+	delete(h.pending, e.id())
+	h.mu.Unlock()
+	if !ok {
+		return data
+	}
+	call.ex.answer(e)
+	return withOwnID(data, e, envelope{ID: call.id})
+}
+
+// withOwnID returns the response with the request's id, if it is spelled otherwise.
+func withOwnID(data []byte, e, request envelope) []byte {
+	if bytes.Equal(e.ID, request.ID) {
+		return data
+	}
+	return withID(data, request.ID)
+}
+
+func jsonAnswer(resp *http.Response, message []byte) *http.Response {
+	resp.Header.Set("Content-Type", "application/json")
+	resp.ContentLength = int64(len(message))
+	resp.Body = io.NopCloser(bytes.NewReader(message))
+	return resp
+}
+
+// sniff guesses the media type of an answer that has none.
+func sniff(resp *http.Response) string {
+	var head [512]byte
+	n, _ := io.ReadFull(resp.Body, head[:])
+	start := trimMessage(head[:n])
+	resp.Body = struct {
+		io.Reader
+		io.Closer
+	}{io.MultiReader(bytes.NewReader(head[:n:n]), resp.Body), resp.Body}
+	if len(start) > 0 && (start[0] == '{' || start[0] == '[') {
+		return "application/json"
+	}
+	for _, field := range []string{"event:", "data:", "id:", ":"} {
+		if bytes.HasPrefix(start, []byte(field)) {
+			return "text/event-stream"
+		}
+	}
+	return ""
+}
+
+// readRequest returns the body of a request.
+func readRequest(req *http.Request) ([]byte, error) {
+	if req.Body == nil {
+		return nil, nil
+	}
+	defer func() { _ = req.Body.Close() }()
+	return io.ReadAll(req.Body)
+}
+
+// discard ends an answer; a little of what is left is read so that the TCP connection can be used again.
+func discard(body io.ReadCloser) {
+	_, _ = io.CopyN(io.Discard, body, faultBody)
+	_ = body.Close()
+}
+
+// plainNetError drops net/http's "Post URL:" around an error: the fault has the URL.
+func plainNetError(err error) error {
+	var u *url.Error
+	if errors.As(err, &u) {
+		return u.Err
+	}
+	return err
+}
+
+// bareURL returns the URL without what may be secret: query, fragment, user info.
+func bareURL(u *url.URL) string {
+	bare := url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}
+	return bare.String()
+}
+
+// sameOrigin reports whether two URLs have the same scheme, host and port. See RFC 6454.
+func sameOrigin(a, b *url.URL) bool {
+	return strings.EqualFold(a.Scheme, b.Scheme) && strings.EqualFold(a.Hostname(), b.Hostname()) && port(a) == port(b)
+}
+
+func port(u *url.URL) string {
+	if p := u.Port(); p != "" {
+		return p
+	}
+	if strings.EqualFold(u.Scheme, "https") {
+		return "443"
+	}
+	return "80"
+}
+
+// releasedBody frees the request's context when the answer is done with.
+type releasedBody struct {
+	io.ReadCloser
+	release func()
+}
+
+func (b *releasedBody) Close() error {
+	err := b.ReadCloser.Close()
+	b.release()
+	return err
+}
+
+// drainedBody reads a stream to its end, for a short while, once its response has come. Nobody waits for it.
+type drainedBody struct {
+	*sseBody
+	done *bool
+}
+
+func (b *drainedBody) Close() error {
+	if *b.done {
+		timer := time.AfterFunc(drainTime, func() { _ = b.src.Close() })
+		_, _ = io.CopyN(io.Discard, b.r, faultBody)
+		timer.Stop()
+	}
+	return b.src.Close()
+}
+
+// countedConn counts the bytes written to a TCP connection.
+type countedConn struct {
+	net.Conn
+	n atomic.Int64
+}
+
+func (c *countedConn) Write(p []byte) (int, error) {
+	n, err := c.Conn.Write(p)
+	c.n.Add(int64(n))
+	return n, err
+}
+
+// writeProbe finds out whether a request wrote anything.
+type writeProbe struct {
+	mu      sync.Mutex
+	conns   map[*countedConn]int64
+	unknown bool
+}
+
+func (p *writeProbe) trace(h *HTTP) *httptrace.ClientTrace {
+	var dns, tcp, handshake time.Time
+	span := func(name string, since time.Time) {
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		if len(h.spans) < 3 && !since.IsZero() {
+			h.spans = append(h.spans, Span{Name: name, Elapsed: time.Since(since)})
+		}
+	}
+	return &httptrace.ClientTrace{
+		DNSStart:     func(httptrace.DNSStartInfo) { dns = time.Now() },
+		DNSDone:      func(httptrace.DNSDoneInfo) { span("dns", dns) },
+		ConnectStart: func(string, string) { p.mu.Lock(); defer p.mu.Unlock(); tcp = time.Now() },
+		ConnectDone: func(_, _ string, err error) {
+			p.mu.Lock()
+			defer p.mu.Unlock()
+			if err == nil {
+				span("tcp", tcp)
+			}
+		},
+		TLSHandshakeStart: func() { handshake = time.Now() },
+		TLSHandshakeDone:  func(tls.ConnectionState, error) { span("tls", handshake) },
+		GotConn: func(info httptrace.GotConnInfo) {
+			conn := info.Conn
+			if c, ok := conn.(interface{ NetConn() net.Conn }); ok {
+				conn = c.NetConn()
+			}
+			p.mu.Lock()
+			defer p.mu.Unlock()
+			counted, ok := conn.(*countedConn)
+			if !ok {
+				p.unknown = true
+				return
+			}
+			if p.conns == nil {
+				p.conns = map[*countedConn]int64{}
+			}
+			p.conns[counted] = counted.n.Load()
+		},
+	}
+}
+
+func (p *writeProbe) written() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for c, before := range p.conns {
+		if c.n.Load() > before {
+			return true
+		}
+	}
+	return p.unknown
+}

@@ -1,0 +1,152 @@
+package transport
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+)
+
+// sseBody reads a server-sent event stream and gives it on event by event in the plainest form: one event a Read, LF
+// line ends, no comments. So the SDK's decoder meets only what it understands, and the first reader of a stream never
+// takes bytes of the next event away.
+//
+// See the HTML standard, 9.2.6 "Interpreting an event stream".
+type sseBody struct {
+	src     io.Closer
+	r       *bufio.Reader
+	limit   int
+	onEvent func(sseEvent) (sseEvent, bool, error) // may change an event, drop it (false), or end the stream
+	onEnd   func(error)                            // called once, with io.EOF for an orderly end
+	pending []byte
+	err     error
+}
+
+type sseEvent struct {
+	name, id, retry string
+	hasID           bool
+	data            []byte
+}
+
+func newSSEBody(src io.ReadCloser, limit int, onEvent func(sseEvent) (sseEvent, bool, error), onEnd func(error)) *sseBody {
+	return &sseBody{src: src, r: bufio.NewReader(src), limit: limit, onEvent: onEvent, onEnd: onEnd}
+}
+
+// Read returns the bytes of one event at most.
+func (b *sseBody) Read(p []byte) (int, error) {
+	for len(b.pending) == 0 {
+		if b.err != nil {
+			return 0, b.err
+		}
+		ev, err := b.next()
+		if err != nil {
+			b.err = err
+			b.onEnd(err)
+			return 0, err
+		}
+		ev, keep, err := b.onEvent(ev)
+		if err != nil {
+			b.err = err
+			b.onEnd(err)
+			return 0, err
+		}
+		if keep {
+			b.pending = ev.encode()
+		}
+	}
+	n := copy(p, b.pending)
+	b.pending = b.pending[n:]
+	return n, nil
+}
+
+func (b *sseBody) Close() error { return b.src.Close() }
+
+// next reads up to the next blank line.
+func (b *sseBody) next() (sseEvent, error) {
+	var ev sseEvent
+	var any bool
+	for {
+		line, err := readLine(b.r, b.limit)
+		if err != nil {
+			// An event without its blank line is incomplete; but many servers end the stream right after the last data line.
+			if isEOF(err) && any && len(ev.data) > 0 {
+				return ev, nil
+			}
+			return sseEvent{}, err
+		}
+		line = bytes.TrimPrefix(line, []byte("\uFEFF"))
+		if len(line) == 0 {
+			if any {
+				return ev, nil
+			}
+			continue
+		}
+		field, value, _ := bytes.Cut(line, []byte(":"))
+		value = bytes.TrimPrefix(value, []byte(" "))
+		switch string(field) {
+		case "data":
+			if ev.data != nil {
+				ev.data = append(ev.data, '\n')
+			}
+			ev.data = append(ev.data, value...)
+			if len(ev.data) > b.limit {
+				return sseEvent{}, errTooLarge
+			}
+		case "event":
+			ev.name = string(value)
+		case "id":
+			ev.id, ev.hasID = string(value), true
+		case "retry":
+			ev.retry = string(value)
+		default:
+			continue // a comment, or a field that the standard tells us to ignore
+		}
+		any = true
+	}
+}
+
+func (e sseEvent) encode() []byte {
+	var b bytes.Buffer
+	if e.name != "" {
+		fmt.Fprintf(&b, "event: %s\n", e.name)
+	}
+	if e.hasID {
+		fmt.Fprintf(&b, "id: %s\n", e.id)
+	}
+	if e.retry != "" {
+		fmt.Fprintf(&b, "retry: %s\n", e.retry)
+	}
+	if e.data != nil {
+		for line := range bytes.SplitSeq(e.data, []byte("\n")) {
+			fmt.Fprintf(&b, "data: %s\n", line)
+		}
+	}
+	b.WriteByte('\n')
+	return b.Bytes()
+}
+
+// MaxMessage is the largest message that is accepted, in bytes. It is generous: a picture of 40 MB fits as base64.
+const MaxMessage = 64 << 20
+
+var errTooLarge = fmt.Errorf("message over %d MiB", MaxMessage>>20)
+
+// readLine reads a line without its end (LF or CRLF). The returned bytes are the caller's.
+func readLine(r *bufio.Reader, limit int) ([]byte, error) {
+	var line []byte
+	for {
+		part, err := r.ReadSlice('\n')
+		line = append(line, part...)
+		if len(line) > limit {
+			return nil, errTooLarge
+		}
+		switch {
+		case errors.Is(err, bufio.ErrBufferFull):
+			continue
+		case err != nil && len(line) == 0:
+			return nil, err
+		}
+		// The last line may lack its end: it is given out now, and the next call returns the error.
+		return bytes.TrimSuffix(bytes.TrimSuffix(line, []byte("\n")), []byte("\r")), nil
+	}
+}
