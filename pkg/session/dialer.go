@@ -1,0 +1,565 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"net/http"
+	"net/url"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/mcpctl/mcpctl/internal/transport"
+	"github.com/mcpctl/mcpctl/pkg/config"
+)
+
+// Dialer opens sessions. The zero value works. It may be used by several goroutines at once.
+type Dialer struct {
+	// ClientName and ClientVersion are what servers are told about the client. If empty, "mcpctl" and "dev".
+	ClientName, ClientVersion string
+	// Environ is the environment that children get a part of, "NAME=value" each. If nil, os.Environ().
+	Environ []string
+	// Logger tells of attempts and their failures. If nil, nothing is logged.
+	Logger *slog.Logger
+	// Kill ends the process groups of all children at once when it is closed. If nil, nothing does.
+	Kill <-chan struct{}
+}
+
+const (
+	// probeBound and its share of the connect limit bound the question for the modern era: servers that do not know it may
+	// be silent. Cold starts answer late, so it is not shorter.
+	probeBound = 5 * time.Second
+	// acceptBound and its share bound the wait for the acceptance of the initialized notification.
+	acceptBound = 3 * time.Second
+	boundShare  = 3
+	// firstBackoff, maxBackoff and jitter shape the waits between attempts: enough for a server that is starting, and not
+	// all clients at the same moment.
+	firstBackoff = 250 * time.Millisecond
+	maxBackoff   = 4 * time.Second
+	jitter       = 0.2
+	// resumptions is how often the SDK resumes a response stream that broke and can be resumed.
+	resumptions = 2
+	// deleteGrace is how long a failed opening may still try to delete the session that it had begun.
+	deleteGrace = 500 * time.Millisecond
+)
+
+// Dial opens a session with a server whose variables have been expanded. It goes on as long as the failure can pass by
+// itself, at most for the limit "wait", and always within the connect limit. The failure is an [*Error].
+func (d *Dialer) Dial(ctx context.Context, server config.Server) (*Session, error) {
+	limits := LimitsFor(server)
+	return d.dial(ctx, server, limits, limits.Wait.Value)
+}
+
+// dial opens a session, trying for the given time while the server is coming up.
+func (d *Dialer) dial(ctx context.Context, server config.Server, limits Limits, patience time.Duration) (*Session, error) {
+	if err := check(server); err != nil {
+		return nil, err
+	}
+	ctx, cancel := withLimit(ctx, limits.Connect)
+	defer cancel()
+	begin := time.Now()
+	backoff := firstBackoff
+	var noReuse bool
+	for attempt := 1; ; attempt++ {
+		o := &opening{d: d, server: server, limits: limits, noReuse: noReuse}
+		s, err := o.open(ctx)
+		if err == nil {
+			s.info.Elapsed = time.Since(begin)
+			if attempt > 1 {
+				s.info.Notes = append(s.info.Notes, fmt.Sprintf("the server was ready at attempt %d, after %s", attempt, s.info.Elapsed.Round(time.Millisecond)))
+			}
+			return s, nil
+		}
+		if !passes(err) {
+			return nil, err
+		}
+		noReuse = noReuse || err.kind == kindSevered
+		pause, until := spread(backoff), begin.Add(patience)
+		if err.RetryAfter > 0 {
+			pause, until = max(err.RetryAfter, pause), begin.Add(limits.Connect.Value)
+		}
+		if time.Now().Add(pause).After(until) {
+			if err.RetryAfter > 0 {
+				err.Hint = fmt.Sprintf("the server asks to wait %s, which is past the limit %s", err.RetryAfter, limits.Connect)
+			}
+			return nil, gaveUp(err, attempt, time.Since(begin))
+		}
+		d.log().LogAttrs(ctx, slog.LevelDebug, "opening failed, trying again", slog.String("server", server.Name),
+			slog.Int("attempt", attempt), slog.Duration("pause", pause), slog.Any("error", err))
+		if !sleep(ctx, pause) {
+			if errors.Is(context.Cause(ctx), context.Canceled) {
+				return nil, classify(evidence{server: server.Name, method: "connect", ctx: context.Cause(ctx), err: err})
+			}
+			return nil, gaveUp(err, attempt, time.Since(begin))
+		}
+		backoff = min(2*backoff, maxBackoff)
+	}
+}
+
+// passes reports whether the failure of an opening can pass by itself.
+func passes(e *Error) bool {
+	switch e.kind {
+	case kindBusy:
+		return true
+	case kindSevered, kindNotSent:
+		var f *transport.Fault
+		if !errors.As(e.Err, &f) {
+			return false
+		}
+		return f.Kind == transport.KindRefused || f.Kind == transport.KindSevered || f.Kind == transport.KindStatus
+	case kindProtocol, kindExpired, kindUncertain, kindAuth, kindBroken, kindAnswered, kindTimeout, kindInterrupted, kindConfig:
+	}
+	return false
+}
+
+func gaveUp(e *Error, attempts int, elapsed time.Duration) *Error {
+	e.Retryable = true
+	if attempts > 1 {
+		e.Message = fmt.Sprintf("%s (tried %d times in %s)", e.Message, attempts, elapsed.Round(100*time.Millisecond))
+	}
+	if e.Hint == "" {
+		e.Hint = "see that the server is running; --wait 30s waits for one that is starting"
+	}
+	return e
+}
+
+// spread adds jitter.
+func spread(d time.Duration) time.Duration {
+	return time.Duration(float64(d) * (1 - jitter + 2*jitter*rand.Float64()))
+}
+
+// sleep waits, and reports false if ctx ended before.
+func sleep(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+func (d *Dialer) log() *slog.Logger {
+	if d.Logger == nil {
+		return slog.New(slog.DiscardHandler)
+	}
+	return d.Logger
+}
+
+func (d *Dialer) implementation() *mcp.Implementation {
+	impl := &mcp.Implementation{Name: "mcpctl", Version: "dev"}
+	if d.ClientName != "" {
+		impl.Name = d.ClientName
+	}
+	if d.ClientVersion != "" {
+		impl.Version = d.ClientVersion
+	}
+	return impl
+}
+
+func (d *Dialer) environ() []string {
+	if d.Environ != nil {
+		return d.Environ
+	}
+	return os.Environ()
+}
+
+// check looks at an entry before anything is started or sent.
+func check(server config.Server) *Error {
+	bad := func(format string, args ...any) *Error {
+		return &Error{Server: server.Name, Phase: "config", Class: ClassConfig, kind: kindConfig, Message: fmt.Sprintf(format, args...)}
+	}
+	switch {
+	case server.Command == "" && server.URL == "":
+		return bad("neither a command nor a URL is given")
+	case server.Command != "" && server.URL != "":
+		return bad("both a command and a URL are given")
+	case server.Command != "":
+		return nil
+	}
+	u, err := url.Parse(server.URL)
+	switch {
+	case err != nil:
+		return bad("the URL cannot be read: %v", errors.Unwrap(err))
+	case u.Scheme != "http" && u.Scheme != "https":
+		return bad("the URL must begin with http:// or https://")
+	case u.Host == "":
+		return bad("the URL names no host")
+	case u.User != nil:
+		return bad("the URL holds a user name or a password; use --header \"Authorization: …\"")
+	}
+	return nil
+}
+
+// opening is one attempt to open a session.
+type opening struct {
+	d      *Dialer
+	server config.Server
+	limits Limits
+	// noReuse is set when a TCP connection broke in the attempt before.
+	noReuse bool
+
+	mu    sync.Mutex
+	spans []Span
+	notes []string
+}
+
+func (o *opening) open(ctx context.Context) (*Session, *Error) {
+	if o.server.Command != "" {
+		return o.openStdio(ctx)
+	}
+	if o.server.Transport == config.TransportSSE {
+		return o.openSSE(ctx)
+	}
+	s, err := o.openHTTP(ctx, o.server.Protocol)
+	if version := offered(err); version != "" && o.pins("") {
+		s, err = o.openHTTP(ctx, version)
+	}
+	if err == nil || o.server.Transport == config.TransportHTTP || !oldTransport(err) {
+		return s, err
+	}
+	s, second := o.openSSE(ctx)
+	if second == nil {
+		s.info.Notes = append(s.info.Notes, "the server speaks the older HTTP with SSE transport: "+err.Message)
+		return s, nil
+	}
+	if second.Class == ClassTimeout || second.Class == ClassInterrupted {
+		return nil, second
+	}
+	err.Evidence = append(err.Evidence, "as HTTP with SSE: "+second.Message)
+	return nil, err
+}
+
+// pins reports whether the entry leaves the version open, or pins the given one.
+func (o *opening) pins(version string) bool {
+	p := o.server.Protocol
+	return p == version || version == "" && p == "auto"
+}
+
+// versionDate is how protocol versions look.
+var versionDate = regexp.MustCompile(`\b20\d\d-\d\d-\d\d\b`)
+
+// offered returns the newest protocol version that both sides know, if a server refused the handshake with 400 and named
+// its versions; else "".
+func offered(e *Error) string {
+	if e == nil || e.Status != http.StatusBadRequest || e.Phase != "initialize" {
+		return ""
+	}
+	named := versionDate.FindAllString(e.Message, -1)
+	for _, v := range mcp.SupportedProtocolVersions() {
+		if v < legacyVersion && slices.Contains(named, v) {
+			return v
+		}
+	}
+	return ""
+}
+
+// oldTransport reports whether the answer to initialize is one that servers of the older transport give. See the MCP
+// specification, 2025-11-25, "Transports", "Backwards Compatibility".
+func oldTransport(e *Error) bool {
+	var f *transport.Fault
+	if e.Phase != "initialize" || !errors.As(e.Err, &f) || f.Kind != transport.KindStatus || f.RPCError != nil {
+		return false
+	}
+	switch f.Status {
+	case http.StatusBadRequest, http.StatusNotFound, http.StatusMethodNotAllowed, http.StatusNotAcceptable,
+		http.StatusGone, http.StatusUnsupportedMediaType:
+		return true
+	}
+	return false
+}
+
+func (o *opening) endpoint() *url.URL {
+	u, _ := url.Parse(o.server.URL) // checked before
+	return u
+}
+
+func (o *opening) httpOptions(legacy bool) transport.HTTPOptions {
+	header := http.Header{"User-Agent": {o.d.implementation().Name + "/" + o.d.implementation().Version}}
+	for name, value := range o.server.Headers {
+		header[http.CanonicalHeaderKey(name)] = []string{value}
+	}
+	return transport.HTTPOptions{Endpoint: o.endpoint(), Header: header, Legacy: legacy, NoReuse: o.noReuse}
+}
+
+func (o *opening) openHTTP(ctx context.Context, version string) (*Session, *Error) {
+	h := transport.NewHTTP(o.httpOptions(false))
+	s := &Session{http: h, endpoint: o.server.URL}
+	t := &mcp.StreamableClientTransport{
+		Endpoint: o.server.URL, HTTPClient: h.Client(), DisableStandaloneSSE: true, MaxRetries: resumptions,
+	}
+	if version == "auto" {
+		version = ""
+	}
+	// The SDK's own clean-up after a failure is not bound by the context: the kill switch is.
+	stop := context.AfterFunc(ctx, func() { time.AfterFunc(deleteGrace, h.Close) })
+	defer stop()
+	if err := o.connect(ctx, s, t, version, "http"); err != nil {
+		h.Close()
+		return nil, err
+	}
+	return s, nil
+}
+
+func (o *opening) openSSE(ctx context.Context) (*Session, *Error) {
+	h := transport.NewHTTP(o.httpOptions(true))
+	// The stream lives as long as the context that it was opened with, so that must not be the opening's.
+	streamCtx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	s := &Session{http: h, stream: cancel, endpoint: o.server.URL}
+	stop := context.AfterFunc(ctx, cancel)
+	t := &streamTransport{Transport: &mcp.SSEClientTransport{Endpoint: o.server.URL, HTTPClient: h.Client(), MaxEventSize: transport.MaxMessage}, ctx: streamCtx}
+	version := o.server.Protocol
+	if version == "" || version == "auto" || version >= modernVersion {
+		version = legacyVersion // the transport is older than the modern era
+	}
+	err := o.connect(ctx, s, t, version, "sse")
+	if !stop() && err == nil {
+		err = classify(evidence{server: o.server.Name, method: "initialize", ctx: ended(ctx)})
+	}
+	if err != nil {
+		cancel()
+		h.Close()
+		return nil, err
+	}
+	return s, nil
+}
+
+// streamTransport connects under a context of its own.
+type streamTransport struct {
+	mcp.Transport
+	ctx context.Context //nolint:containedctx // the life of the stream, not of one call
+}
+
+// Connect implements the SDK's Transport.
+func (t *streamTransport) Connect(ctx context.Context) (mcp.Connection, error) {
+	_, ex := ctx, t.ctx
+	return t.Transport.Connect(ex)
+}
+
+func (o *opening) openStdio(ctx context.Context) (*Session, *Error) {
+	version := o.server.Protocol
+	if o.pins("") {
+		// Servers exist that end, or say nothing, when asked for the modern era first.
+		version = legacyVersion
+	}
+	s, err := o.startChild(ctx, version)
+	if err != nil && version == legacyVersion && o.server.Protocol != legacyVersion && wantsModern(err) {
+		return o.startChild(ctx, "")
+	}
+	return s, err
+}
+
+// wantsModern reports whether a server refused a handshake because it speaks only the modern era.
+func wantsModern(e *Error) bool {
+	return e.RPC != nil && (e.RPC.Code == mcp.CodeUnsupportedProtocolVersion ||
+		strings.Contains(string(e.RPC.Data), modernVersion))
+}
+
+func (o *opening) startChild(ctx context.Context, version string) (*Session, *Error) {
+	command, err := childCommand(o.server, o.d.environ())
+	if err != nil {
+		return nil, &Error{Server: o.server.Name, Phase: "start", Class: ClassConnect, kind: kindConfig, Message: err.Error(), Hint: err.hint, Err: err}
+	}
+	begin := time.Now()
+	child, startErr := transport.StartChild(command)
+	if startErr != nil {
+		return nil, &Error{Server: o.server.Name, Phase: "start", Class: ClassConnect, kind: kindConfig, Message: startErr.Error(), Err: startErr}
+	}
+	o.span("start", time.Since(begin))
+	s := &Session{child: child}
+	if o.d.Kill != nil {
+		go func() {
+			select {
+			case <-o.d.Kill:
+				child.Kill()
+			case <-child.Gone():
+			}
+		}()
+	}
+	if err := o.connect(ctx, s, child, version, "stdio"); err != nil {
+		child.Stop(transport.HastyGrace)
+		if len(err.StderrTail) == 0 {
+			err.StderrTail = child.Stderr()
+		}
+		if n := child.Noise(); n.Lines > 0 {
+			err.Evidence = append(err.Evidence, fmt.Sprintf("%d lines on standard output are not MCP, the first: %s", n.Lines, n.First))
+		}
+		return nil, err
+	}
+	return s, nil
+}
+
+// connect does the handshake over a transport and completes the session.
+func (o *opening) connect(ctx context.Context, s *Session, t mcp.Transport, version, kind string) *Error {
+	s.server, s.limits, s.closed = o.server.Name, o.limits, make(chan struct{})
+	s.client = mcp.NewClient(o.d.implementation(), &mcp.ClientOptions{
+		Capabilities: &mcp.ClientCapabilities{},
+		Logger:       slog.New(slog.DiscardHandler),
+	})
+	s.client.AddSendingMiddleware(o.middleware)
+	ctx, ex := transport.WithExchange(ctx)
+	cs, err := s.client.Connect(ctx, t, &mcp.ClientSessionOptions{ProtocolVersion: version})
+	if s.http != nil {
+		for _, span := range slices.Backward(s.http.Spans()) {
+			o.mu.Lock()
+			o.spans = slices.Insert(o.spans, 0, Span{Name: span.Name, Elapsed: span.Elapsed})
+			o.mu.Unlock()
+		}
+	}
+	if err != nil {
+		st := ex.State()
+		var f *transport.Fault
+		if errors.As(err, &f) && (st.Fault == nil || st.Answered) {
+			// A notification's fault, or the stream's of the older transport: it belongs to no request.
+			st.Fault, st.Answered = f, false
+		}
+		e := classify(evidence{server: o.server.Name, method: o.phase(st, err), state: st, err: err, ctx: ended(ctx)})
+		explain(e, kind)
+		return e
+	}
+	s.ClientSession = cs
+	s.info = infoOf(cs.InitializeResult(), kind)
+	o.mu.Lock()
+	s.info.Spans, s.info.Notes = o.spans, o.notes
+	o.mu.Unlock()
+	return nil
+}
+
+// phase names the step that an opening failed in.
+func (o *opening) phase(st transport.ExchangeState, err error) string {
+	if strings.Contains(err.Error(), `"notifications/initialized"`) {
+		return "notifications/initialized"
+	}
+	if st.Method != "" {
+		return st.Method
+	}
+	return "connect"
+}
+
+// middleware bounds the steps of the handshake that may be met with silence, and times them.
+func (o *opening) middleware(next mcp.MethodHandler) mcp.MethodHandler {
+	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
+		switch method {
+		case "server/discover":
+			bounded, cancel := context.WithTimeout(ctx, min(probeBound, o.limits.Connect.Value/boundShare))
+			defer cancel()
+			defer o.timed(method, time.Now())
+			return next(bounded, method, req)
+		case "initialize":
+			defer o.timed(method, time.Now())
+		case "notifications/initialized":
+			defer o.timed(method, time.Now())
+			bounded, cancel := context.WithTimeout(ctx, min(acceptBound, o.limits.Connect.Value/boundShare))
+			defer cancel()
+			res, err := next(bounded, method, req)
+			if err != nil && bounded.Err() != nil && ctx.Err() == nil {
+				o.note("the server did not answer the initialized notification; taken as accepted")
+				return res, nil
+			}
+			return res, err
+		case "tools/list", "resources/list", "resources/templates/list", "prompts/list", "resources/read":
+			res, err := next(ctx, method, req)
+			forget(res)
+			return res, err
+		}
+		return next(ctx, method, req)
+	}
+}
+
+// forget makes the SDK ask again each time: a list from its cache says nothing about the server's health.
+func forget(res mcp.Result) {
+	switch r := res.(type) {
+	case *mcp.ListToolsResult:
+		if r != nil {
+			r.TTLMs = 0
+		}
+	case *mcp.ListResourcesResult:
+		if r != nil {
+			r.TTLMs = 0
+		}
+	case *mcp.ListResourceTemplatesResult:
+		if r != nil {
+			r.TTLMs = 0
+		}
+	case *mcp.ListPromptsResult:
+		if r != nil {
+			r.TTLMs = 0
+		}
+	case *mcp.ReadResourceResult:
+		if r != nil {
+			r.TTLMs = 0
+		}
+	}
+}
+
+func (o *opening) timed(method string, begin time.Time) { o.span(method, time.Since(begin)) }
+
+func (o *opening) span(name string, elapsed time.Duration) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.spans = append(o.spans, Span{Name: name, Elapsed: elapsed})
+}
+
+func (o *opening) note(text string) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.notes = append(o.notes, text)
+}
+
+func infoOf(res *mcp.InitializeResult, kind string) Info {
+	info := Info{Transport: kind, Era: EraLegacy, Capabilities: &mcp.ServerCapabilities{}}
+	if res == nil {
+		return info
+	}
+	info.ProtocolVersion, info.Instructions = res.ProtocolVersion, res.Instructions
+	if res.ProtocolVersion >= modernVersion {
+		info.Era = EraModern
+	}
+	if res.ServerInfo != nil {
+		info.ServerName, info.ServerTitle, info.ServerVersion = res.ServerInfo.Name, res.ServerInfo.Title, res.ServerInfo.Version
+	}
+	if res.Capabilities != nil {
+		info.Capabilities = res.Capabilities
+	}
+	return info
+}
+
+// explain adds the next step to the failure of an opening, where there is an obvious one.
+func explain(e *Error, kind string) {
+	var f *transport.Fault
+	if e.Hint != "" || !errors.As(e.Err, &f) {
+		return
+	}
+	switch f.Kind {
+	case transport.KindDNS:
+		e.Hint = "check the host name in the URL"
+	case transport.KindRefused:
+		e.Hint = "nothing listens there: start the server, or check the port in the URL; --wait 30s waits for it"
+	case transport.KindTLS:
+		e.Hint = "check the scheme and the port, and the server's certificate"
+	case transport.KindRedirect:
+		e.Hint = "use the address that the server redirects to, if it is the right one: " + f.Location
+	case transport.KindContent, transport.KindNotHTTP:
+		e.Hint = "check the URL: the MCP endpoint often has a path of its own, such as /mcp"
+	case transport.KindExit:
+		e.Hint = "run the command by hand to see what it says"
+	case transport.KindStatus:
+		switch {
+		case e.Class == ClassAuth:
+			e.Hint = `the server wants authorization: give it with --header "Authorization: Bearer ${TOKEN}"`
+		case f.Status == http.StatusNotFound || f.Status == http.StatusMethodNotAllowed:
+			e.Hint = "check the URL: the MCP endpoint often has a path of its own, such as /mcp"
+		}
+	case transport.KindOther, transport.KindDial, transport.KindProxy, transport.KindSevered, transport.KindStart, transport.KindTooLarge:
+	}
+	_ = kind
+}

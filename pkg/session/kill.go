@@ -1,0 +1,141 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+)
+
+// Kill tells how a session was ended on purpose.
+type Kill struct {
+	// How is "delete", "made-up id", "sigkill", "stream closed" or "connections dropped".
+	How string
+	// Confirmed is set when the old session was seen to be dead.
+	Confirmed bool
+	// Announced says how the server, or the system, told of the loss: "HTTP 404: Session not found".
+	Announced string
+	// NothingToKill is set when the connection has no session that could be lost.
+	NothingToKill bool
+	// Session is the beginning of the old session's id, "" if it had none.
+	Session string
+	// PID is the process id of the child that was killed, 0 on other transports.
+	PID int
+	// Notes tell what was odd, one sentence each.
+	Notes []string
+}
+
+// killWait bounds the wait for the signs of a kill.
+const killWait = 5 * time.Second
+
+// Kill ends the session in the rudest way that its transport has, so that recovery can be tried, and makes sure that it
+// is dead. The session is of no use afterwards. Kill only sessions of your own.
+//
+// An HTTP session is deleted at the server; if the server refuses or ignores that, all further requests carry a made-up
+// id. A child's process group gets SIGKILL. The stream of the older SSE transport is closed. Where there is no session,
+// the TCP connections are dropped.
+func (s *Session) Kill(ctx context.Context) (Kill, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, killWait, errors.New("the kill was not confirmed"))
+	defer cancel()
+	switch {
+	case s.child != nil:
+		return s.killChild(ctx)
+	case s.stream != nil:
+		return s.killStream(ctx)
+	case s.ID() == "":
+		s.http.Drop()
+		return Kill{How: "connections dropped", NothingToKill: true}, nil
+	}
+	return s.killHTTP(ctx)
+}
+
+func (s *Session) killChild(ctx context.Context) (Kill, error) {
+	k := Kill{How: "sigkill", PID: s.child.PID()}
+	s.child.Kill()
+	select {
+	case <-s.child.Dead():
+	case <-ctx.Done():
+		return k, fmt.Errorf("process %d: %w", k.PID, context.Cause(ctx))
+	}
+	k.Confirmed, k.Announced = true, s.child.Fault().Error()
+	return k, nil
+}
+
+func (s *Session) killStream(ctx context.Context) (Kill, error) {
+	k := Kill{How: "stream closed"}
+	s.stream()
+	select {
+	case <-s.http.Ended():
+	case <-ctx.Done():
+		return k, context.Cause(ctx)
+	}
+	k.Confirmed, k.Announced = true, "the event stream ended"
+	return k, nil
+}
+
+func (s *Session) killHTTP(ctx context.Context) (Kill, error) {
+	k := Kill{How: "delete", Session: ShortID(s.ID())}
+	status, err := s.deleteSession(ctx)
+	if err != nil {
+		return k, err
+	}
+	if status >= 200 && status < 300 {
+		lost, announced, err := s.askDead(ctx)
+		if err != nil {
+			return k, err
+		}
+		if lost {
+			k.Confirmed, k.Announced = true, announced
+			return k, nil
+		}
+		k.Notes = append(k.Notes, "the server accepted DELETE, and the session still answered")
+	} else {
+		k.Notes = append(k.Notes, fmt.Sprintf("the server answered DELETE with %d %s", status, http.StatusText(status)))
+	}
+	k.How = "made-up id"
+	s.http.Forge("mcpctl-made-up-session")
+	lost, announced, err := s.askDead(ctx)
+	if err != nil {
+		return k, err
+	}
+	if !lost {
+		k.NothingToKill = true
+		k.Notes = append(k.Notes, "the server answers requests with a session id that it never gave")
+	}
+	k.Confirmed, k.Announced = lost, announced
+	return k, nil
+}
+
+// deleteSession asks the server to end the session. See the MCP specification, 2025-11-25, "Session Management".
+func (s *Session) deleteSession(ctx context.Context) (int, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodDelete, s.endpoint, nil)
+	if err != nil {
+		return 0, err
+	}
+	req.Header.Set("Mcp-Session-Id", s.ID())
+	req.Header.Set("Mcp-Protocol-Version", s.info.ProtocolVersion)
+	resp, err := s.http.Client().Do(req)
+	if err != nil {
+		return 0, fmt.Errorf("delete the session: %w", err)
+	}
+	_ = resp.Body.Close()
+	return resp.StatusCode, nil
+}
+
+// askDead makes a harmless request on the session and reports whether the server says that it is lost.
+func (s *Session) askDead(ctx context.Context) (lost bool, announced string, err error) {
+	_, err = s.Raw(ctx, "ping", nil)
+	var e *Error
+	switch {
+	case err == nil:
+		return false, "", nil
+	case !errors.As(err, &e):
+		return false, "", err
+	case e.kind == kindExpired || e.kind == kindUncertain:
+		return true, e.Message, nil
+	case e.kind == kindAnswered:
+		return false, "", nil
+	}
+	return false, "", err
+}

@@ -1,0 +1,391 @@
+package session
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/mcpctl/mcpctl/internal/transport"
+)
+
+// Era is one of the two kinds of MCP: with a handshake and sessions, or without.
+type Era string
+
+// The eras.
+const (
+	// EraLegacy is protocol versions 2024-11-05 to 2025-11-25: handshake, sessions, ping.
+	EraLegacy Era = "legacy"
+	// EraModern is protocol version 2026-07-28: no handshake, no sessions.
+	EraModern Era = "modern"
+)
+
+// modernVersion is the first protocol version of [EraModern].
+const modernVersion = "2026-07-28"
+
+// legacyVersion is the newest protocol version of [EraLegacy].
+const legacyVersion = "2025-11-25"
+
+// Span is one stretch of the time that an opening took: "dns", "tcp", "tls", "start", or the name of a method.
+type Span struct {
+	Name    string
+	Elapsed time.Duration
+}
+
+// Info says what an opening found out.
+type Info struct {
+	// Generation counts the connections of one server, from 1.
+	Generation int
+	// Transport is "http", "sse" or "stdio".
+	Transport string
+	Era       Era
+	// ProtocolVersion is the version that both sides agreed on.
+	ProtocolVersion string
+	// ServerName, ServerTitle and ServerVersion are what the server calls itself; empty when it does not.
+	ServerName, ServerTitle, ServerVersion string
+	Instructions                           string
+	// Capabilities are what the server announced, never nil.
+	Capabilities *mcp.ServerCapabilities
+	// Spans tell where the time of the opening went, in order; Elapsed is all of it.
+	Spans   []Span
+	Elapsed time.Duration
+	// Notes tell what was odd and did not stop the opening, one sentence each.
+	Notes []string
+}
+
+// Noise is what a stdio server wrote to its standard output that is not MCP.
+type Noise = transport.Noise
+
+// Ending tells what it took to end a stdio server.
+type Ending = transport.Ending
+
+// Session is one connection to a server with one MCP session on it. It is used, dies, and is never revived. It is safe
+// for concurrent use. End it with [Session.Close].
+//
+// The SDK's session is embedded. Prefer [Session.Raw] and [Session.List]: they give what the server sent, to the digit.
+type Session struct {
+	*mcp.ClientSession
+
+	server string
+	limits Limits
+	client *mcp.Client
+	http   *transport.HTTP
+	child  *transport.Child
+	// stream ends the context under which the legacy SSE transport lives.
+	stream context.CancelFunc
+	info   Info
+	// endpoint is the URL of an HTTP server.
+	endpoint string
+
+	closeOnce sync.Once
+	closed    chan struct{}
+}
+
+// Info says what the opening found out.
+func (s *Session) Info() Info {
+	info := s.info
+	info.Spans, info.Notes = slices.Clone(info.Spans), slices.Clone(info.Notes)
+	return info
+}
+
+// Noise returns what the child wrote to its standard output that is not MCP. It is zero on other transports.
+func (s *Session) Noise() Noise {
+	if s.child == nil {
+		return Noise{}
+	}
+	return s.child.Noise()
+}
+
+// Stderr returns the last lines of the child's standard error, nil on other transports.
+func (s *Session) Stderr() []string {
+	if s.child == nil {
+		return nil
+	}
+	return s.child.Stderr()
+}
+
+// Ending tells what it took to end the child. It is zero before the end of [Session.Close], and on other transports.
+func (s *Session) Ending() Ending {
+	if s.child == nil {
+		return Ending{}
+	}
+	return s.child.Ending()
+}
+
+// LeftRunning reports whether any process of the child's group is alive.
+func (s *Session) LeftRunning() bool { return s.child != nil && s.child.GroupAlive() }
+
+// PID returns the process id of the child, 0 on other transports.
+func (s *Session) PID() int {
+	if s.child == nil {
+		return 0
+	}
+	return s.child.PID()
+}
+
+// Dead returns why the connection can carry no more requests, nil as far as is known. A lost HTTP session is only known
+// by the answer to a request.
+func (s *Session) Dead() error {
+	select {
+	case <-s.closed:
+		return transport.ErrClosed
+	default:
+	}
+	if s.child != nil {
+		if f := s.child.Fault(); f != nil {
+			return f
+		}
+		return nil
+	}
+	return s.http.EndErr()
+}
+
+// legacy reports whether the session has a handshake behind it.
+func (s *Session) legacy() bool { return s.info.Era == EraLegacy }
+
+// Raw makes one request and returns the result byte for byte as the server sent it. params is encoded as JSON; nil
+// means no parameters. The failure is an [*Error].
+func (s *Session) Raw(ctx context.Context, method string, params any) (json.RawMessage, error) {
+	encoded := json.RawMessage("{}")
+	if params != nil {
+		var err error
+		if encoded, err = json.Marshal(params); err != nil {
+			return nil, &Error{Server: s.server, Phase: method, Class: ClassProtocol, kind: kindProtocol, Err: err,
+				Message: fmt.Sprintf("encode parameters: %v", err), Outcome: OutcomeNotSent}
+		}
+	}
+	ctx, ex := transport.WithExchange(ctx)
+	ex.SetParams(encoded)
+	err := s.send(ctx, method, encoded)
+	st := ex.State()
+	if st.Answered && st.Error == nil && (err == nil || !wantsInput(st.Result)) {
+		return st.Result, nil // also when the SDK could not decode it
+	}
+	if err == nil && st.Error == nil {
+		err = errors.New("the request was not sent")
+	}
+	return nil, s.judge(ctx, method, st, err, false)
+}
+
+// judge turns the failure of a request on this session into an error.
+func (s *Session) judge(ctx context.Context, method string, st transport.ExchangeState, err error, repeatable bool) *Error {
+	return classify(evidence{
+		server: s.server, method: method, state: st, err: err, ctx: ended(ctx),
+		opened: true, legacy: s.legacy(), repeatable: repeatable,
+	})
+}
+
+// wantsInput reports whether a result asks for input (2026-07-28, "multi round-trip requests"): the SDK answers these
+// by itself, and when it cannot, the request has failed.
+func wantsInput(result json.RawMessage) bool {
+	var r struct {
+		ResultType string `json:"resultType"`
+	}
+	return json.Unmarshal(result, &r) == nil && r.ResultType == "input_required"
+}
+
+// send makes the request through the SDK, which keeps ids, progress, cancellation and the modern era's headers. What it
+// decodes is not used.
+func (s *Session) send(ctx context.Context, method string, params json.RawMessage) error {
+	var err error
+	switch method {
+	case "tools/list":
+		_, err = s.ListTools(ctx, decoded[mcp.ListToolsParams](params))
+	case "tools/call":
+		p := decoded[mcp.CallToolParams](params)
+		var raw struct {
+			Arguments json.RawMessage `json:"arguments"`
+		}
+		if json.Unmarshal(params, &raw) == nil && raw.Arguments != nil {
+			p.Arguments = raw.Arguments
+		}
+		_, err = s.CallTool(ctx, p)
+	case "resources/list":
+		_, err = s.ListResources(ctx, decoded[mcp.ListResourcesParams](params))
+	case "resources/templates/list":
+		_, err = s.ListResourceTemplates(ctx, decoded[mcp.ListResourceTemplatesParams](params))
+	case "resources/read":
+		_, err = s.ReadResource(ctx, decoded[mcp.ReadResourceParams](params))
+	case "prompts/list":
+		_, err = s.ListPrompts(ctx, decoded[mcp.ListPromptsParams](params))
+	case "prompts/get":
+		_, err = s.GetPrompt(ctx, decoded[mcp.GetPromptParams](params))
+	case "completion/complete":
+		_, err = s.Complete(ctx, decoded[mcp.CompleteParams](params))
+	case "ping":
+		err = s.Ping(ctx, decoded[mcp.PingParams](params))
+	default:
+		if err = mcp.AddSendingCustomMethod[*rawParams, *rawResult](s.client, method); err == nil {
+			_, err = mcp.CallCustomMethod[*rawParams, *rawResult](ctx, s.ClientSession, method, &rawParams{})
+		}
+	}
+	return err
+}
+
+// decoded reads the SDK's form of params. What does not fit it is left out: the exact bytes go over the wire anyway.
+func decoded[P any](params json.RawMessage) *P {
+	p := new(P)
+	_ = json.Unmarshal(params, p)
+	return p
+}
+
+// rawParams and rawResult are for methods that the SDK does not know. The embedded types lend them the methods that the
+// SDK asks for.
+type rawParams struct{ mcp.PingParams }
+
+type rawResult struct{ mcp.CompleteResult }
+
+// UnmarshalJSON accepts anything: the exact bytes come from the exchange.
+func (*rawResult) UnmarshalJSON([]byte) error { return nil }
+
+// List is what a list method returned.
+type List struct {
+	// Items are the entries of all pages, byte for byte as the server sent them.
+	Items []json.RawMessage
+	// Problems tell what was odd, one sentence each.
+	Problems []string
+	// Incomplete is set when the list was cut short.
+	Incomplete bool
+}
+
+// maxPages bounds a list: more pages than that are a server that never ends.
+const maxPages = 1000
+
+// listKeys are the list methods with the key of their entries.
+var listKeys = map[string]string{
+	"tools/list":               "tools",
+	"resources/list":           "resources",
+	"resources/templates/list": "resourceTemplates",
+	"prompts/list":             "prompts",
+}
+
+// List asks for all pages of a list: "tools/list", "resources/list", "resources/templates/list" or "prompts/list". A
+// server that does not know the method has an empty list.
+//
+// See the MCP specification, 2025-11-25, "Pagination".
+func (s *Session) List(ctx context.Context, method string) (List, error) {
+	var list List
+	key, ok := listKeys[method]
+	if !ok {
+		return list, &Error{Server: s.server, Phase: method, Class: ClassProtocol, Message: "not a list method"}
+	}
+	var params any
+	seen := map[string]bool{}
+	for range maxPages {
+		result, err := s.Raw(ctx, method, params)
+		if err != nil {
+			var e *Error
+			if errors.As(err, &e) && e.RPC != nil && e.RPC.Code == codeMethodNotFound && e.kind == kindAnswered && len(seen) == 0 {
+				return list, nil
+			}
+			return list, err
+		}
+		items, next, problem := page(result, key)
+		list.Items = append(list.Items, items...)
+		if problem != "" {
+			list.Problems = append(list.Problems, method+": "+problem)
+			list.Incomplete = list.Incomplete || items == nil
+		}
+		switch {
+		case next == nil:
+			return list, nil
+		case seen[*next]:
+			if *next != "" { // an empty cursor is how some servers say that there is no more
+				list.Problems = append(list.Problems, fmt.Sprintf("%s: the server sent the cursor %q twice", method, *next))
+				list.Incomplete = true
+			}
+			return list, nil
+		}
+		seen[*next] = true
+		params = map[string]string{"cursor": *next}
+	}
+	list.Problems = append(list.Problems, fmt.Sprintf("%s: more than %d pages", method, maxPages))
+	list.Incomplete = true
+	return list, nil
+}
+
+// codeMethodNotFound is that of JSON-RPC 2.0, section 5.1.
+const codeMethodNotFound = -32601
+
+// page reads one page of a list.
+func page(result json.RawMessage, key string) (items []json.RawMessage, next *string, problem string) {
+	var whole map[string]json.RawMessage
+	if err := json.Unmarshal(result, &whole); err != nil {
+		return nil, nil, "the result is not an object"
+	}
+	raw, ok := whole[key]
+	if !ok {
+		return nil, nil, fmt.Sprintf("the result has no %q", key)
+	}
+	if err := json.Unmarshal(raw, &items); err != nil {
+		return nil, nil, fmt.Sprintf("%q is not an array", key)
+	}
+	if items == nil {
+		items = []json.RawMessage{}
+	}
+	cursor, ok := whole["nextCursor"]
+	if !ok || string(cursor) == "null" {
+		return items, nil, ""
+	}
+	var s string
+	if err := json.Unmarshal(cursor, &s); err != nil {
+		return items, nil, fmt.Sprintf("nextCursor is not a string: %s", cursor)
+	}
+	return items, &s, ""
+}
+
+// Close ends the session and everything that belongs to it, within [Limits.Close]: the HTTP session is deleted at the
+// server, the child process and its group are ended.
+func (s *Session) Close() error {
+	s.closePatient()
+	return nil
+}
+
+func (s *Session) closePatient() { s.close(transport.PatientGrace) }
+
+// closeHasty is Close for a session that nobody waits for any more: after Ctrl-C, or a limit that ran out.
+func (s *Session) closeHasty() { s.close(transport.HastyGrace) }
+
+func (s *Session) close(grace transport.Grace) {
+	s.closeOnce.Do(func() {
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			_ = s.ClientSession.Close() // what the server says to its end is nobody's problem
+		}()
+		if s.child != nil {
+			s.child.Stop(grace)
+			<-done
+			close(s.closed)
+			return
+		}
+		timer := time.NewTimer(grace.EOF + grace.Term)
+		defer timer.Stop()
+		select {
+		case <-done:
+		case <-timer.C:
+		}
+		if s.stream != nil {
+			s.stream()
+		}
+		s.http.Close()
+		<-done
+		close(s.closed)
+	})
+	<-s.closed
+}
+
+// ShortID makes a session id fit for a report: enough to tell two apart, too little to use.
+func ShortID(id string) string {
+	const shown = 8
+	if len(id) <= shown {
+		return strings.Repeat("*", len(id))
+	}
+	return id[:shown] + "…"
+}

@@ -1,0 +1,445 @@
+package session
+
+// How a supervisor keeps a server connected.
+//
+// There is at most one current session, numbered by its generation, and at most one opening under way. A request takes
+// the current session, or waits for the opening. When it meets a loss, it asks for a session above the generation it
+// used: if there is one already, fine; else the current session is put aside first, so that nobody can be handed it
+// again, and an opening begins, which all requests that wait for a session share. An opening runs under a context of its
+// own and is given up when nobody waits for it any more. Nothing polls: waiters sleep on the opening's channel.
+//
+// A session that was put aside is ended in the background; Close waits for that.
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/mcpctl/mcpctl/internal/transport"
+	"github.com/mcpctl/mcpctl/pkg/config"
+)
+
+// State says how a server stands.
+type State string
+
+// The states of a supervisor.
+const (
+	// StateIdle means nothing has been asked yet, or the last session was lost and nobody has asked since.
+	StateIdle State = "idle"
+	// StateConnecting means the first opening is under way.
+	StateConnecting State = "connecting"
+	// StateReady means requests can be made at once.
+	StateReady State = "ready"
+	// StateReconnecting means a lost session is being replaced.
+	StateReconnecting State = "reconnecting"
+	// StateFailed means the last opening failed.
+	StateFailed State = "failed"
+	// StateClosed means the supervisor was closed.
+	StateClosed State = "closed"
+)
+
+// Request says what a request is, for the decision whether it may be repeated.
+type Request struct {
+	// Name is the method, "tools/call", or what a person would call the operation.
+	Name string
+	// Repeatable is set when executing the request twice does no harm: a list, a read, a tool that says of itself that it
+	// is read-only or idempotent.
+	Repeatable bool
+}
+
+// Stats tell what a supervisor has been through.
+type Stats struct {
+	// Handshakes counts the sessions that were opened.
+	Handshakes int
+	// Recovered is set when a lost session was replaced.
+	Recovered bool
+	// Recovery tells of the latest replacement, nil if there was none.
+	Recovery *Recovery
+	// Info is that of the latest session; its Generation is 0 if none was opened.
+	Info Info
+}
+
+// Supervisor keeps one server connected and makes requests on it. It is safe for concurrent use. End it with
+// [Supervisor.Close].
+type Supervisor struct {
+	dialer *Dialer
+	server config.Server
+	limits Limits
+
+	// ctx ends all openings when the supervisor is closed.
+	ctx    context.Context //nolint:containedctx // the life of the supervisor, not of one call
+	cancel context.CancelFunc
+	// closing counts the sessions that are being ended in the background.
+	closing sync.WaitGroup
+
+	mu         sync.Mutex
+	current    *Session
+	generation int
+	opening    *attempt
+	lastErr    error
+	closed     bool
+	recovery   *Recovery
+	loss       *loss
+	info       Info
+}
+
+// loss is a session that was put aside and has not been replaced yet.
+type loss struct {
+	cause      string
+	generation int
+	since      time.Time
+}
+
+// attempt is an opening under way.
+type attempt struct {
+	waiters int
+	// doomed is set when nobody waited any more and the opening was given up.
+	doomed bool
+	cancel context.CancelFunc
+	done   chan struct{}
+	err    error
+}
+
+// NewSupervisor returns a supervisor for a server whose variables have been expanded. Nothing is opened yet. If d is
+// nil, a zero Dialer is used.
+func NewSupervisor(d *Dialer, server config.Server) *Supervisor {
+	if d == nil {
+		d = &Dialer{}
+	}
+	s := &Supervisor{dialer: d, server: server.Clone(), limits: LimitsFor(server)}
+	s.ctx, s.cancel = context.WithCancel(context.Background())
+	return s
+}
+
+// Limits returns the limits in force.
+func (s *Supervisor) Limits() Limits { return s.limits }
+
+// Server returns the entry that the supervisor was made for.
+func (s *Supervisor) Server() config.Server { return s.server.Clone() }
+
+// Stats tell what the supervisor has been through so far.
+func (s *Supervisor) Stats() Stats {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	st := Stats{Handshakes: s.generation, Info: s.info}
+	if s.recovery != nil {
+		r := *s.recovery
+		st.Recovered, st.Recovery = r.NewGeneration > 0, &r
+	}
+	return st
+}
+
+// State returns the state and the last error, if the state has one.
+func (s *Supervisor) State() (State, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case s.closed:
+		return StateClosed, nil
+	case s.opening != nil && s.generation > 0:
+		return StateReconnecting, s.lastErr
+	case s.opening != nil:
+		return StateConnecting, nil
+	case s.current != nil && s.current.Dead() == nil:
+		return StateReady, nil
+	case s.lastErr != nil:
+		return StateFailed, s.lastErr
+	}
+	return StateIdle, nil
+}
+
+// Session returns a session that is ready, opening one if there is none.
+func (s *Supervisor) Session(ctx context.Context) (*Session, error) { return s.acquire(ctx, 0, "") }
+
+// Do makes a request: fn, on a session that is ready. When the request meets a lost session, the session is replaced,
+// and fn is called once more on the fresh one, if the server cannot have executed the request or req says that repeating
+// it does no harm. fn must make one request (or several that only read) and return its error; it is called twice at most.
+// A busy server is asked again after a while, within the request's limit.
+//
+// The failure is an [*Error].
+func (s *Supervisor) Do(ctx context.Context, req Request, fn func(context.Context, *Session) error) error {
+	sess, err := s.acquire(ctx, 0, "")
+	if err != nil {
+		return err
+	}
+	ctx, cancel := withLimit(ctx, s.limits.Request)
+	defer cancel()
+	sent := time.Now()
+	failure := s.try(ctx, req, sess, fn)
+	if failure == nil {
+		return nil
+	}
+	v := decide(failure.kind, req.Repeatable)
+	if !v.fresh {
+		return failure
+	}
+	return s.recover(ctx, req, sess, sent, failure, v.repeat, fn)
+}
+
+// recover replaces the session that a request found lost, and repeats the request if it may be.
+func (s *Supervisor) recover(ctx context.Context, req Request, lost *Session, sent time.Time, failure *Error, repeat bool, fn func(context.Context, *Session) error) error {
+	noticed := time.Now()
+	rec := &Recovery{Cause: failure.Message, OldGeneration: lost.info.Generation, Detect: noticed.Sub(sent)}
+	waitCtx, cancel := withLimit(ctx, s.limits.SessionWait)
+	defer cancel()
+	fresh, err := s.acquire(waitCtx, lost.info.Generation, failure.Message)
+	rec.Elapsed = time.Since(noticed)
+	if err != nil {
+		return s.notReplaced(failure, err, rec, repeat, ended(ctx))
+	}
+	rec.NewGeneration = fresh.info.Generation
+	rec.Repeated = repeat
+	s.recovered(*rec)
+	if !repeat {
+		return unknownOutcome(failure, rec)
+	}
+	again := s.try(ctx, req, fresh, fn)
+	if again == nil {
+		return nil
+	}
+	again.Recovery = rec
+	switch v := decide(again.kind, req.Repeatable); {
+	case v.fresh && v.repeat:
+		// Lost twice: whatever the cause, another session would be lost too.
+		again.Class = ClassSession
+		again.Message = fmt.Sprintf("a fresh session was accepted and lost again at once: %s", again.Message)
+		again.Hint = "several instances without shared sessions behind one address, or a server that drops sessions?"
+	case v.fresh:
+		return unknownOutcome(again, rec)
+	}
+	return again
+}
+
+// recovered keeps the latest recovery.
+func (s *Supervisor) recovered(rec Recovery) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.recovery = &rec
+}
+
+// notReplaced is the failure of a request whose session could not be replaced.
+func (s *Supervisor) notReplaced(failure *Error, err error, rec *Recovery, repeat bool, callers error) error {
+	var e *Error
+	if !errors.As(err, &e) {
+		e = failure
+	}
+	if e.Class == ClassInterrupted {
+		return e
+	}
+	failure.Recovery = rec
+	if !repeat {
+		failure = unknownOutcome(failure, rec)
+		failure.Evidence = append(failure.Evidence, "no fresh session: "+e.Message)
+		return failure
+	}
+	why := e.Message
+	switch {
+	case e.Class == ClassTimeout && callers == nil && e.Limit != nil && e.Limit.Name == s.limits.SessionWait.Name:
+		why = fmt.Sprintf("no fresh session within %s", s.limits.SessionWait)
+	case e.Retryable:
+		why = fmt.Sprintf("no fresh session within %s: %s", s.limits.SessionWait, e.Message)
+	}
+	out := *failure
+	out.Class = ClassSession
+	out.Message = fmt.Sprintf("the session was lost (%s) and could not be replaced: %s", failure.Message, why)
+	out.Hint = e.Hint
+	out.Retryable = true
+	if e.Status != 0 {
+		out.Status = e.Status
+	}
+	if len(e.StderrTail) > 0 {
+		out.StderrTail = e.StderrTail
+	}
+	return &out
+}
+
+// unknownOutcome is the failure of a request that may have been executed and was not repeated.
+func unknownOutcome(failure *Error, rec *Recovery) *Error {
+	out := *failure
+	out.Class, out.Outcome, out.Retryable, out.Recovery = ClassUnknownOutcome, OutcomeUnknown, false, rec
+	out.Message = fmt.Sprintf("the connection failed after the request was sent (%s); it may have been executed, so it was not repeated", failure.Message)
+	out.Hint = "check with a read-only call whether it took effect"
+	if rec != nil && rec.NewGeneration > 0 {
+		out.Hint = "a fresh session stands ready: " + out.Hint
+	}
+	return &out
+}
+
+// try makes the request on one session, waiting while the server is busy.
+func (s *Supervisor) try(ctx context.Context, req Request, sess *Session, fn func(context.Context, *Session) error) *Error {
+	backoff := firstBackoff
+	for {
+		// Each attempt is looked at by itself.
+		attemptCtx, ex := transport.WithExchange(ctx)
+		err := fn(attemptCtx, sess)
+		if err == nil {
+			return nil
+		}
+		failure := s.failureOf(ctx, req, sess, ex, err)
+		if failure.kind != kindBusy {
+			return failure
+		}
+		pause := spread(backoff)
+		if failure.RetryAfter > 0 {
+			pause = max(failure.RetryAfter, pause)
+		}
+		if deadline, ok := ctx.Deadline(); ok && time.Now().Add(pause).After(deadline) {
+			failure.Retryable = true
+			failure.Hint = fmt.Sprintf("the server asks to wait %s, which is past the limit %s", pause.Round(time.Millisecond), s.limits.Request)
+			return failure
+		}
+		if !sleep(ctx, pause) {
+			if errors.Is(context.Cause(ctx), context.Canceled) {
+				return classify(evidence{server: s.server.Name, method: failure.Phase, ctx: context.Cause(ctx), err: err, opened: true})
+			}
+			return failure
+		}
+		backoff = min(2*backoff, maxBackoff)
+	}
+}
+
+// failureOf completes the failure of an attempt. A request made with Raw has been judged already, but without knowing
+// whether it may be repeated, which decides what a 503 means.
+func (s *Supervisor) failureOf(ctx context.Context, req Request, sess *Session, ex *transport.Exchange, err error) *Error {
+	var e *Error
+	if !errors.As(err, &e) {
+		return sess.judge(ctx, "", ex.State(), err, req.Repeatable)
+	}
+	if req.Repeatable && e.kind == kindSevered && e.Status == 503 {
+		e.kind, e.Class, e.Outcome = kindBusy, ClassBusy, OutcomeRefused
+	}
+	if !req.Repeatable && e.kind == kindBroken {
+		return unknownOutcome(e, nil)
+	}
+	return e
+}
+
+// acquire returns a ready session above a generation, opening one if need be. why says what is wrong with the session
+// of that generation.
+func (s *Supervisor) acquire(ctx context.Context, above int, why string) (*Session, error) {
+	for {
+		s.mu.Lock()
+		if s.closed {
+			s.mu.Unlock()
+			return nil, s.closedError()
+		}
+		if c := s.current; c != nil {
+			dead := c.Dead()
+			switch {
+			case dead != nil:
+				s.putAside(dead.Error())
+			case c.info.Generation > above:
+				s.mu.Unlock()
+				return c, nil
+			default:
+				s.putAside(why)
+			}
+		}
+		a := s.opening
+		if a == nil {
+			a = s.begin()
+		}
+		doomed := a.doomed
+		if !doomed {
+			a.waiters++
+		}
+		s.mu.Unlock()
+
+		select {
+		case <-a.done:
+		case <-ctx.Done():
+		}
+
+		s.mu.Lock()
+		if !doomed {
+			a.waiters--
+			if a.waiters == 0 {
+				a.doomed = true
+				a.cancel()
+			}
+		}
+		s.mu.Unlock()
+		select {
+		case <-a.done:
+			if a.err != nil && !doomed {
+				return nil, a.err
+			}
+		default:
+			return nil, classify(evidence{server: s.server.Name, method: "connect", ctx: context.Cause(ctx), err: ctx.Err()})
+		}
+	}
+}
+
+func (s *Supervisor) closedError() *Error {
+	return &Error{
+		Server: s.server.Name, Phase: "connect", Class: ClassInterrupted, kind: kindInterrupted,
+		Message: "the supervisor is closed", Err: transport.ErrClosed,
+	}
+}
+
+// putAside makes sure that nobody gets the current session any more, and ends it in the background. s.mu is held.
+func (s *Supervisor) putAside(why string) {
+	old := s.current
+	s.current = nil
+	s.loss = &loss{cause: why, generation: old.info.Generation, since: time.Now()}
+	s.closing.Go(old.closeHasty)
+}
+
+// begin starts an opening. s.mu is held.
+func (s *Supervisor) begin() *attempt {
+	ctx, cancel := context.WithCancel(s.ctx)
+	a := &attempt{cancel: cancel, done: make(chan struct{})}
+	s.opening = a
+	patience := s.limits.Wait.Value
+	limits := s.limits
+	if s.generation > 0 {
+		// The server has worked: it is given the whole wait to come back.
+		patience = s.limits.SessionWait.Value
+		limits.Connect.Value = max(limits.Connect.Value, patience)
+	}
+	generation := s.generation + 1
+	s.closing.Go(func() {
+		defer cancel()
+		sess, err := s.dialer.dial(ctx, s.server, limits, patience)
+		s.mu.Lock()
+		s.opening = nil
+		switch {
+		case err != nil:
+			a.err, s.lastErr = err, err
+		case s.closed:
+			s.closing.Go(sess.closeHasty)
+			a.err = s.closedError()
+		default:
+			sess.info.Generation = generation
+			if l := s.loss; l != nil {
+				s.recovery = &Recovery{Cause: l.cause, OldGeneration: l.generation, NewGeneration: generation, Elapsed: time.Since(l.since)}
+				s.loss = nil
+			}
+			s.generation, s.current, s.info, s.lastErr = generation, sess, sess.Info(), nil
+		}
+		s.mu.Unlock()
+		close(a.done)
+	})
+	return a
+}
+
+// Close ends everything: openings under way, the current session, and those that are still being ended. It is bounded by
+// the limit for closing.
+func (s *Supervisor) Close() error { s.shut((*Session).closePatient); return nil }
+
+// CloseHasty is Close after Ctrl-C or a limit that ran out: children get less time to end by themselves.
+func (s *Supervisor) CloseHasty() { s.shut((*Session).closeHasty) }
+
+func (s *Supervisor) shut(end func(*Session)) {
+	s.cancel()
+	s.mu.Lock()
+	s.closed = true
+	if c := s.current; c != nil {
+		s.current = nil
+		s.closing.Go(func() { end(c) })
+	}
+	s.mu.Unlock()
+	s.closing.Wait()
+}
