@@ -1,0 +1,31 @@
+package probe
+
+import (
+	"context"
+	"errors"
+	"os"
+
+	"github.com/mcpctl/mcpctl/pkg/session"
+)
+
+func commandFound() Check {
+	return Check{
+		ID: "command.found", Title: "command is found", Needs: []string{"config.variables"}, Applies: stdio,
+		Why: `The command is looked up on the PATH that the child process gets. A desktop application often has another PATH than
+your terminal, so a command that works here may be missing there: the full path works in both.`,
+		Run: func(_ context.Context, t *Target) Finding {
+			environ := os.Environ()
+			if t.Dialer != nil && t.Dialer.Environ != nil {
+				environ = t.Dialer.Environ
+			}
+			path, err := session.FindCommand(t.expanded, environ)
+			var e *session.Error
+			if errors.As(err, &e) {
+				return failure(err)
+			}
+			f := pass(path)
+			f.Data = map[string]any{"path": path}
+			return f
+		},
+	}
+}

@@ -1,0 +1,176 @@
+package probe
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+)
+
+// netTime bounds one step on the network. The connect limit bounds the opening itself.
+const netTime = 10 * time.Second
+
+// proxied reports whether requests to the server go through a proxy: then the server's own address is not ours to reach.
+func proxied(t *Target) bool {
+	req, err := http.NewRequest(http.MethodPost, t.expanded.URL, nil) //nolint:noctx // never sent: the proxy rules want a request
+	if err != nil {
+		return false
+	}
+	proxy, err := http.ProxyFromEnvironment(req)
+	return err == nil && proxy != nil
+}
+
+// hostPort returns the host and the port of the target's URL.
+func hostPort(t *Target) (host, port string) {
+	u, err := url.Parse(t.expanded.URL)
+	if err != nil {
+		return "", ""
+	}
+	port = u.Port()
+	if port == "" {
+		port = "80"
+		if strings.EqualFold(u.Scheme, "https") {
+			port = "443"
+		}
+	}
+	return u.Hostname(), port
+}
+
+func netDNS() Check {
+	return Check{
+		ID: "net.dns", Title: "host name resolves", Needs: []string{"config.variables"}, Applies: overHTTP,
+		Why: `The host name of the URL must have an address. When it has none, look for a misspelling, a missing VPN, or a name
+that exists only inside a container network.`,
+		Run: func(ctx context.Context, t *Target) Finding {
+			if proxied(t) {
+				return skip("a proxy resolves it")
+			}
+			host, _ := hostPort(t)
+			if net.ParseIP(host) != nil {
+				return skip("the URL holds an address")
+			}
+			ctx, cancel := context.WithTimeout(ctx, netTime)
+			defer cancel()
+			addrs, err := net.DefaultResolver.LookupHost(ctx, host)
+			if err != nil {
+				return Finding{Status: Fail, Class: "connect", Message: fmt.Sprintf("%s: %s", host, dnsText(err)), Fix: "check the host name in the URL"}
+			}
+			f := pass(strings.Join(addrs, ", "))
+			f.Data = map[string]any{"addresses": addrs}
+			return f
+		},
+	}
+}
+
+func dnsText(err error) string {
+	var dns *net.DNSError
+	if errors.As(err, &dns) {
+		if dns.IsNotFound {
+			return "no such host"
+		}
+		return dns.Err
+	}
+	return err.Error()
+}
+
+func netTCP() Check {
+	return Check{
+		ID: "net.tcp", Title: "port accepts connections", Needs: []string{"net.dns"}, Applies: overHTTP,
+		Why: `Something must listen at the host and port of the URL. "Connection refused" means that the machine is there and nothing
+listens on the port; no answer at all means a firewall, or a machine that is not there.`,
+		Run: func(ctx context.Context, t *Target) Finding {
+			if proxied(t) {
+				return skip("a proxy connects to it")
+			}
+			host, port := hostPort(t)
+			ctx, cancel := context.WithTimeout(ctx, netTime)
+			defer cancel()
+			addrs, err := net.DefaultResolver.LookupHost(ctx, host)
+			if err != nil {
+				return Finding{Status: Unknown, Message: fmt.Sprintf("%s: %s", host, dnsText(err))}
+			}
+			var good, bad []string
+			for _, a := range addrs {
+				addr := net.JoinHostPort(a, port)
+				conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", addr)
+				if err != nil {
+					bad = append(bad, fmt.Sprintf("%s: %s", addr, dialText(err)))
+					continue
+				}
+				_ = conn.Close()
+				good = append(good, addr)
+			}
+			data := map[string]any{"reachable": good, "unreachable": bad}
+			switch {
+			case len(good) == 0:
+				return Finding{
+					Status: Fail, Class: "connect", Message: strings.Join(bad, "; "), Data: data,
+					Fix: "start the server, or check the port in the URL",
+				}
+			case len(bad) > 0 && !local(host):
+				return Finding{
+					Status: Warn, Message: strings.Join(bad, "; "), Data: data,
+					Fix: "some clients try only one address: make the server listen on all of them, or drop the name's other addresses",
+				}
+			}
+			f := pass(strings.Join(good, ", "))
+			f.Data = data
+			return f
+		},
+	}
+}
+
+// local reports whether a host is this machine, where a server usually listens on one of the two loopback addresses.
+func local(host string) bool {
+	ip := net.ParseIP(host)
+	return host == "localhost" || ip != nil && ip.IsLoopback()
+}
+
+func dialText(err error) string {
+	var op *net.OpError
+	if errors.As(err, &op) && op.Err != nil {
+		return strings.TrimPrefix(op.Err.Error(), "connect: ")
+	}
+	return err.Error()
+}
+
+func netTLS() Check {
+	return Check{
+		ID: "net.tls", Title: "certificate is good", Needs: []string{"net.tcp"}, Applies: https,
+		Why: `The server's certificate must be signed by an authority that this machine trusts, name the host of the URL, and not have
+expired. Clients refuse any other, usually without saying why.`,
+		Run: func(ctx context.Context, t *Target) Finding {
+			if proxied(t) {
+				return skip("a proxy stands between")
+			}
+			host, port := hostPort(t)
+			ctx, cancel := context.WithTimeout(ctx, netTime)
+			defer cancel()
+			d := tls.Dialer{Config: &tls.Config{ServerName: host, MinVersion: tls.VersionTLS12}}
+			conn, err := d.DialContext(ctx, "tcp", net.JoinHostPort(host, port))
+			if err != nil {
+				return Finding{Status: Fail, Class: "connect", Message: err.Error(), Fix: "check the scheme and the port of the URL, and the server's certificate"}
+			}
+			defer func() { _ = conn.Close() }()
+			secured, ok := conn.(*tls.Conn)
+			if !ok || len(secured.ConnectionState().PeerCertificates) == 0 {
+				return Finding{Status: Unknown, Message: "the server showed no certificate"}
+			}
+			state := secured.ConnectionState()
+			leaf := state.PeerCertificates[0]
+			days := int(time.Until(leaf.NotAfter).Hours() / 24)
+			f := pass(fmt.Sprintf("%s, %d days left", tls.VersionName(state.Version), days))
+			const soon = 14 // automatic renewals happen earlier
+			if days < soon {
+				f = warn(fmt.Sprintf("the certificate ends in %d days", days), "renew it")
+			}
+			f.Data = map[string]any{"not_after": leaf.NotAfter.UTC().Format(time.RFC3339), "days_left": days}
+			return f
+		},
+	}
+}

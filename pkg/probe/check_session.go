@@ -1,0 +1,135 @@
+package probe
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/mcpctl/mcpctl/pkg/session"
+)
+
+func sessionOpen() Check {
+	return Check{
+		ID: "session.open", Title: "session opens",
+		Needs: []string{"config.variables", "command.found", "auth.access"},
+		Why: `Everything up to a usable session must be over within the connect limit: starting or dialing, the handshake, the
+initialized notification. For a child process, what it wrote to standard error and its exit status usually name the cause.`,
+		Run: func(ctx context.Context, t *Target) Finding {
+			s, err := t.open(ctx)
+			if err != nil {
+				return failure(err)
+			}
+			info, limits := s.Info(), t.sup.Limits()
+			name := strings.TrimSpace(info.ServerName + " " + info.ServerVersion)
+			if name == "" {
+				name = "unnamed server"
+			}
+			f := pass(fmt.Sprintf("%s, %s, protocol %s", name, info.Transport, info.ProtocolVersion))
+			f.Detail = strings.Join(append(info.Notes,
+				"limits: "+limits.Connect.String()+", "+limits.Request.String()), "\n")
+			f.Data = map[string]any{
+				"transport": info.Transport, "era": string(info.Era), "protocol_version": info.ProtocolVersion,
+				"server_name": info.ServerName, "server_version": info.ServerVersion,
+				"connect_timeout_ms": limits.Connect.Value.Milliseconds(), "connect_timeout_source": limits.Connect.Source,
+				"opened_in_ms": milliseconds(info.Elapsed),
+			}
+			return f
+		},
+	}
+}
+
+// idleGap is a pause that a server must survive between two requests.
+const idleGap = 50 * time.Millisecond
+
+func sessionReuse() Check {
+	return Check{
+		ID: "session.reuse", Title: "session lasts", Needs: []string{"session.open"},
+		Why: `A session must serve more than one request. When it is lost on the second one, several instances behind one address do
+not share their sessions, or the server drops them.`,
+		Run: func(ctx context.Context, t *Target) Finding {
+			s, err := t.sup.Session(ctx)
+			if err != nil {
+				return failure(err)
+			}
+			generation := s.Info().Generation
+			for i := range 2 {
+				if i > 0 && !pause(ctx, idleGap) {
+					return Finding{Status: Unknown, Message: "interrupted"}
+				}
+				if _, err := harmless(ctx, t); err != nil {
+					return failure(err)
+				}
+			}
+			if st := t.sup.Stats(); st.Handshakes > generation && st.Recovery != nil {
+				return warn("the session was lost and had to be replaced: "+st.Recovery.Cause,
+					"if several instances share the address, let them share sessions too, or route each session to one instance")
+			}
+			return pass("used twice with a pause between")
+		},
+	}
+}
+
+func pause(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// tries counts how often a request was sent, and how often it was answered with a result.
+type tries struct{ sent, answered int }
+
+// harmless makes a request that changes nothing, on the supervisor's road: a list that the server announced, else ping.
+func harmless(ctx context.Context, t *Target) (tries, error) {
+	var n tries
+	req := session.Request{Name: "list", Repeatable: true}
+	err := t.sup.Do(ctx, req, func(ctx context.Context, s *session.Session) error {
+		n.sent++
+		_, err := s.Raw(ctx, harmlessMethod(s), nil)
+		if err == nil {
+			n.answered++
+		}
+		return err
+	})
+	return n, err
+}
+
+func harmlessMethod(s *session.Session) string {
+	info := s.Info()
+	switch caps := info.Capabilities; {
+	case caps.Tools != nil:
+		return "tools/list"
+	case caps.Resources != nil:
+		return "resources/list"
+	case caps.Prompts != nil:
+		return "prompts/list"
+	case info.Era == session.EraModern:
+		return "server/discover"
+	}
+	return "ping"
+}
+
+func sessionNoise() Check {
+	return Check{
+		ID: "session.noise", Title: "standard output is clean", Needs: []string{"session.open"}, Applies: stdio,
+		Why: `A stdio server's standard output is for MCP messages alone; anything else belongs on standard error. mcpctl passes over
+such lines, but several clients end the connection at the first one.`,
+		Run: func(_ context.Context, t *Target) Finding {
+			n := t.opened.Noise()
+			if n.Lines == 0 {
+				return pass("only MCP messages")
+			}
+			f := warn(fmt.Sprintf("%d line(s) are not MCP; line %d is %q", n.Lines, n.Number, n.First), "write logs and banners to standard error")
+			f.Data = map[string]any{"lines": n.Lines, "first": n.First, "line_number": n.Number}
+			return f
+		},
+	}
+}
+
+// milliseconds returns a duration in milliseconds, with microseconds as decimals.
+func milliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }

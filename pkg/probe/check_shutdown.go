@@ -1,0 +1,57 @@
+package probe
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/mcpctl/mcpctl/pkg/session"
+)
+
+func shutdownClose() Check {
+	return Check{
+		ID: "shutdown.close", Title: "session ends", Needs: []string{"session.open"},
+		Why: `A stdio server should end by itself when its standard input ends; clients wait for that before they kill it, so one that
+ignores it delays every command. Nothing it started may be left running.`,
+		Run: func(ctx context.Context, t *Target) Finding {
+			s, err := t.sup.Session(ctx)
+			if err != nil {
+				return skip("no session is open")
+			}
+			begin := time.Now()
+			_ = t.sup.Close()
+			elapsed := time.Since(begin)
+			f := pass("in " + round(elapsed))
+			f.Data = map[string]any{"close_ms": milliseconds(elapsed)}
+			if t.Server.Command == "" {
+				return f
+			}
+			end := s.Ending()
+			f.Data["ended_by"] = end.By
+			f.Data["exit_status"] = end.Exit.Status
+			switch {
+			case end.LeftRunning || s.LeftRunning():
+				return Finding{
+					Status: Fail, Class: "failed", Message: fmt.Sprintf("a process of group %d is still running", s.PID()), Data: f.Data,
+					Fix: "end everything that the server starts when it ends",
+				}
+			case end.By == "sigterm" || end.By == "sigkill":
+				f.Status = Warn
+				f.Message = fmt.Sprintf("it ignored the end of standard input and was ended with %s after %s", signalName(end), round(elapsed))
+				f.Fix = "let the server exit when its standard input ends"
+			case end.Exit.Status != 0:
+				f.Status = Warn
+				f.Message = fmt.Sprintf("it ended with %s", end.Exit)
+				f.Fix = "exit with status 0 when standard input ends"
+			}
+			return f
+		},
+	}
+}
+
+func signalName(e session.Ending) string {
+	if e.By == "sigkill" {
+		return "SIGKILL"
+	}
+	return "SIGTERM"
+}

@@ -1,0 +1,112 @@
+// Package probe asks questions of one MCP server and judges the answers. A [Check] is a value that asks one question;
+// [Run] walks the road a request takes, check by check, and returns a [Report]. Nothing here prints, exits, or knows
+// colours, and nothing here changes anything at a server beyond opening sessions, which are ended again.
+package probe
+
+import (
+	"context"
+	"time"
+)
+
+// Status is the verdict of one check.
+type Status string
+
+// The five verdicts of a check.
+const (
+	// Pass means the check looked and found nothing wrong.
+	Pass Status = "pass"
+	// Warn means it works, and something should be mended.
+	Warn Status = "warn"
+	// Fail means a request would meet this and break.
+	Fail Status = "fail"
+	// Skip means the check does not apply, or what it needs did not pass.
+	Skip Status = "skip"
+	// Unknown means the question could not be answered, or the check itself broke. It is never a pass and never the
+	// server's fault.
+	Unknown Status = "unknown"
+)
+
+// Finding is what one check saw.
+type Finding struct {
+	Status Status
+	// Message is one line: what was seen. Never "connection closed" alone.
+	Message string
+	// Detail is the evidence, several lines at most: status, content type, first bytes, the end of stderr.
+	Detail string
+	// Fix is one next step: what to type or to change.
+	Fix string
+	// Class is, for a failure, one of the error classes of package session ("connect", "auth", …).
+	Class string
+	// Data holds the measurements and facts that programs may want, keys in snake_case, times in keys ending in _ms.
+	Data map[string]any
+}
+
+// Check asks one question about a target.
+type Check struct {
+	// ID is stable and dotted; the part before the first dot is the stage ("session.open").
+	ID    string
+	Title string
+	// Why says what the check means, why it matters and how to mend it, for --explain.
+	Why string
+	// Needs are the IDs that must not have failed, been skipped or stayed unknown before this check can be run.
+	Needs []string
+	// Applies reports whether the question makes sense for the target. If nil, it always does. A check that does not
+	// apply is left out of the report.
+	Applies func(*Target) bool
+	// Run asks. It must end when ctx does.
+	Run func(context.Context, *Target) Finding
+}
+
+// Stage returns the part of the check's ID before the first dot.
+func (c Check) Stage() string { return stage(c.ID) }
+
+// Result is a check together with its finding.
+type Result struct {
+	ID      string
+	Title   string
+	Elapsed time.Duration
+	Finding
+}
+
+// Stage returns the part of the result's ID before the first dot.
+func (r Result) Stage() string { return stage(r.ID) }
+
+// Cause is the first broken step of a report.
+type Cause struct {
+	Check   string
+	Class   string
+	Message string
+	Detail  string
+	Fix     string
+}
+
+// Span is one named stretch of time ("dns", "tcp", "opening", "list"), in the order in which they began.
+type Span struct {
+	Name    string
+	Elapsed time.Duration
+}
+
+// Report is everything that was found about one server.
+type Report struct {
+	Name      string
+	Transport string
+	Target    string
+	// Verdict is Pass, Warn, Fail or Unknown.
+	Verdict Status
+	// Incomplete is set when some check stayed unknown.
+	Incomplete bool
+	// Cause is nil unless a check failed.
+	Cause   *Cause
+	Results []Result
+	Timing  []Span
+	Elapsed time.Duration
+}
+
+func stage(id string) string {
+	for i := range len(id) {
+		if id[i] == '.' {
+			return id[:i]
+		}
+	}
+	return id
+}

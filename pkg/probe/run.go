@@ -1,0 +1,130 @@
+package probe
+
+import (
+	"context"
+	"fmt"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Run asks the checks about a target, in order, and returns what was found. A check whose needs were not met is skipped,
+// with the reason; one that breaks is unknown. Run ends everything that it opened.
+func Run(ctx context.Context, t *Target, checks []Check) Report {
+	begin := time.Now()
+	defer t.close()
+	report := Report{Name: t.Server.Name, Transport: string(t.Server.Transport), Target: t.Server.Target()}
+	blocked := map[string]string{} // a check that others cannot build on → the first broken one in its way
+	for _, c := range checks {
+		if c.Applies != nil && !c.Applies(t) {
+			continue
+		}
+		r := Result{ID: c.ID, Title: c.Title}
+		if root := unmet(c.Needs, blocked); root != "" {
+			r.Finding = Finding{Status: Skip, Message: "needs " + root}
+			blocked[c.ID] = root
+		} else {
+			if ctx.Err() != nil {
+				r.Finding = Finding{Status: Unknown, Message: "not checked: " + context.Cause(ctx).Error()}
+			} else {
+				start := time.Now()
+				r.Finding = ask(ctx, c, t)
+				r.Elapsed = time.Since(start)
+			}
+			if r.Status == Fail || r.Status == Unknown {
+				blocked[c.ID] = c.ID
+			}
+		}
+		report.Results = append(report.Results, r)
+	}
+	report.Timing = t.spans
+	report.Elapsed = time.Since(begin)
+	judge(&report)
+	return report
+}
+
+// unmet returns the first broken check in the way of one with these needs, "" if there is none. A need that does not
+// apply to the target, or had nothing to look at, does not stand in the way.
+func unmet(needs []string, blocked map[string]string) string {
+	for _, n := range needs {
+		if root := blocked[n]; root != "" {
+			return root
+		}
+	}
+	return ""
+}
+
+// ask runs one check. A check that panics is broken, not the server.
+func ask(ctx context.Context, c Check, t *Target) (f Finding) {
+	defer func() {
+		if p := recover(); p != nil {
+			stack := strings.Split(string(debug.Stack()), "\n")
+			f = Finding{
+				Status: Unknown, Message: fmt.Sprintf("the check itself broke: %v", p),
+				Detail: strings.Join(stack[:min(len(stack), 12)], "\n"),
+				Fix:    "this is a defect of mcpctl: please report it",
+			}
+		}
+	}()
+	return c.Run(ctx, t)
+}
+
+// judge draws the verdict and the cause from the results.
+func judge(r *Report) {
+	r.Verdict = Pass
+	known := false
+	for _, res := range r.Results {
+		switch res.Status {
+		case Fail:
+			if r.Cause == nil {
+				r.Cause = &Cause{Check: res.ID, Class: res.Class, Message: res.Message, Detail: res.Detail, Fix: res.Fix}
+			}
+			known = true
+		case Unknown:
+			r.Incomplete = true
+		case Warn:
+			r.Verdict = Warn
+			known = true
+		case Pass:
+			known = true
+		case Skip:
+		}
+	}
+	switch {
+	case r.Cause != nil:
+		r.Verdict = Fail
+	case !known:
+		r.Verdict = Unknown
+	case r.Incomplete:
+		r.Verdict = Warn
+	}
+}
+
+// Select returns the checks that are wanted: those whose ID or stage is in only (all, if it is empty) and not in skip,
+// together with what they need. It reports the words that match no check.
+func Select(checks []Check, only, skip []string) (selected []Check, unmatched []string) {
+	matches := func(c Check, words []string) bool {
+		return slices.Contains(words, c.ID) || slices.Contains(words, c.Stage())
+	}
+	for _, w := range slices.Concat(only, skip) {
+		if !slices.ContainsFunc(checks, func(c Check) bool { return matches(c, []string{w}) }) {
+			unmatched = append(unmatched, w)
+		}
+	}
+	wanted := map[string]bool{}
+	for _, c := range slices.Backward(checks) {
+		if wanted[c.ID] || (len(only) == 0 || matches(c, only)) && !matches(c, skip) {
+			wanted[c.ID] = true
+			for _, n := range c.Needs {
+				wanted[n] = true
+			}
+		}
+	}
+	for _, c := range checks {
+		if wanted[c.ID] {
+			selected = append(selected, c)
+		}
+	}
+	return selected, unmatched
+}

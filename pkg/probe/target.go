@@ -1,0 +1,137 @@
+package probe
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync"
+
+	"github.com/mcpctl/mcpctl/pkg/config"
+	"github.com/mcpctl/mcpctl/pkg/session"
+)
+
+// Target is the server that is asked about. Fill in the exported fields and give it to [Run]; it can be used once.
+type Target struct {
+	// Server is the entry, its variables not yet expanded.
+	Server config.Server
+	// ConfigPath is the file that the entry came from, "" if it came from none.
+	ConfigPath string
+	// Lookup finds environment variables for the expansion. If nil, none is set.
+	Lookup func(string) (string, bool)
+	// Home is the home directory, for "~".
+	Home string
+	// Dialer opens the sessions. If nil, a zero one does.
+	Dialer *session.Dialer
+	// OnSecrets is called with the secrets that the expansion met, before anything is started or sent. If nil, they are
+	// dropped: whoever writes the report should mask them.
+	OnSecrets func([]string)
+	// Kills is how often the session is killed on purpose; 0 leaves recovery alone.
+	Kills int
+
+	// What the checks learn on their way.
+	expanded config.Server
+	sup      *session.Supervisor
+	openOnce sync.Once
+	opened   *session.Session
+	openErr  error
+	lists    map[string]session.List
+	listErrs map[string]error
+	drill    drill
+	spans    []Span
+}
+
+// stdio reports whether the server is a child process.
+func stdio(t *Target) bool { return t.Server.Command != "" }
+
+// overHTTP reports whether the server is reached by a URL.
+func overHTTP(t *Target) bool { return t.Server.URL != "" }
+
+// https reports whether the server is reached over TLS.
+func https(t *Target) bool { return strings.HasPrefix(strings.ToLower(t.Server.URL), "https://") }
+
+// open opens the session of the examination, once.
+func (t *Target) open(ctx context.Context) (*session.Session, error) {
+	t.openOnce.Do(func() {
+		t.sup = session.NewSupervisor(t.Dialer, t.expanded)
+		t.opened, t.openErr = t.sup.Session(ctx)
+		if t.openErr == nil {
+			for _, s := range t.opened.Info().Spans {
+				t.spans = append(t.spans, Span{Name: s.Name, Elapsed: s.Elapsed})
+			}
+		}
+	})
+	return t.opened, t.openErr
+}
+
+// list asks for a list once, through the supervisor, as a command would.
+func (t *Target) list(ctx context.Context, method string) (session.List, error) {
+	if list, ok := t.lists[method]; ok {
+		return list, t.listErrs[method]
+	}
+	var list session.List
+	err := t.sup.Do(ctx, session.Request{Name: method, Repeatable: true}, func(ctx context.Context, s *session.Session) (err error) {
+		list, err = s.List(ctx, method)
+		return err
+	})
+	if t.lists == nil {
+		t.lists, t.listErrs = map[string]session.List{}, map[string]error{}
+	}
+	t.lists[method], t.listErrs[method] = list, err
+	return list, err
+}
+
+// close ends what the checks have left open.
+func (t *Target) close() {
+	if t.sup != nil {
+		t.sup.CloseHasty()
+	}
+}
+
+// pass, warn and fail make findings.
+func pass(message string) Finding { return Finding{Status: Pass, Message: message} }
+
+func warn(message, fix string) Finding { return Finding{Status: Warn, Message: message, Fix: fix} }
+
+func skip(message string) Finding { return Finding{Status: Skip, Message: message} }
+
+// failure turns an error into a finding. A caller's own end is no finding about the server.
+func failure(err error) Finding {
+	var e *session.Error
+	if !errors.As(err, &e) {
+		return Finding{Status: Fail, Message: err.Error(), Class: "failed"}
+	}
+	if e.Class == session.ClassInterrupted {
+		return Finding{Status: Unknown, Message: "interrupted", Class: string(e.Class)}
+	}
+	f := Finding{Status: Fail, Message: e.Message, Fix: e.Hint, Class: class(e)}
+	if e.Phase != "" {
+		f.Message = e.Phase + ": " + e.Message
+	}
+	detail := append([]string(nil), e.Evidence...)
+	for _, line := range e.StderrTail {
+		detail = append(detail, "stderr: "+line)
+	}
+	f.Detail = strings.Join(detail, "\n")
+	f.Data = map[string]any{}
+	if e.Status != 0 {
+		f.Data["http_status"] = e.Status
+	}
+	if e.ExitStatus != nil {
+		f.Data["exit_status"] = *e.ExitStatus
+	}
+	if e.Signal != "" {
+		f.Data["signal"] = e.Signal
+	}
+	if e.Limit != nil {
+		f.Data["limit"] = map[string]any{"name": e.Limit.Name, "value_ms": e.Limit.Value.Milliseconds(), "source": e.Limit.Source}
+	}
+	return f
+}
+
+// class returns the word for an error's class. An answered error met by a check is the protocol's: no tool was called.
+func class(e *session.Error) string {
+	if e.Class == session.ClassAnswered {
+		return string(session.ClassProtocol)
+	}
+	return string(e.Class)
+}
