@@ -3,6 +3,7 @@ package transport
 import (
 	"context"
 	"encoding/json"
+	"maps"
 	"sync"
 )
 
@@ -12,7 +13,6 @@ type Exchange struct {
 	mu       sync.Mutex
 	override json.RawMessage
 	state    ExchangeState
-	answered chan struct{}
 }
 
 // ExchangeState is a snapshot of an [Exchange].
@@ -149,9 +149,7 @@ func mergeObjects(base, over json.RawMessage) json.RawMessage {
 	if json.Unmarshal(over, &o) != nil {
 		return base
 	}
-	for k, v := range o {
-		b[k] = v
-	}
+	maps.Copy(b, o)
 	merged, err := json.Marshal(b)
 	if err != nil {
 		return base

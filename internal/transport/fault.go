@@ -206,12 +206,10 @@ func retryAfter(h http.Header, now time.Time) (time.Duration, bool) {
 
 // netKind tells what a network error was. The end of the caller's context is to be looked at before.
 func netKind(err error) Kind {
-	var dns *net.DNSError
-	if errors.As(err, &dns) {
+	if _, ok := errors.AsType[*net.DNSError](err); ok {
 		return KindDNS
 	}
-	var op *net.OpError
-	if errors.As(err, &op) {
+	if op, ok := errors.AsType[*net.OpError](err); ok {
 		switch {
 		case op.Op == "proxyconnect":
 			return KindProxy

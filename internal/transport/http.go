@@ -663,8 +663,7 @@ func discard(body io.ReadCloser) {
 
 // plainNetError drops net/http's "Post URL:" around an error: the fault has the URL.
 func plainNetError(err error) error {
-	var u *url.Error
-	if errors.As(err, &u) {
+	if u, ok := errors.AsType[*url.Error](err); ok {
 		return u.Err
 	}
 	return err

@@ -65,19 +65,19 @@ func (b *sseBody) Close() error { return b.src.Close() }
 // next reads up to the next blank line.
 func (b *sseBody) next() (sseEvent, error) {
 	var ev sseEvent
-	var any bool
+	var begun bool
 	for {
 		line, err := readLine(b.r, b.limit)
 		if err != nil {
 			// An event without its blank line is incomplete; but many servers end the stream right after the last data line.
-			if isEOF(err) && any && len(ev.data) > 0 {
+			if isEOF(err) && begun && len(ev.data) > 0 {
 				return ev, nil
 			}
 			return sseEvent{}, err
 		}
 		line = bytes.TrimPrefix(line, []byte("\uFEFF"))
 		if len(line) == 0 {
-			if any {
+			if begun {
 				return ev, nil
 			}
 			continue
@@ -102,7 +102,7 @@ func (b *sseBody) next() (sseEvent, error) {
 		default:
 			continue // a comment, or a field that the standard tells us to ignore
 		}
-		any = true
+		begun = true
 	}
 }
 

@@ -2,8 +2,6 @@ package probe
 
 import (
 	"context"
-	"errors"
-	"os"
 
 	"github.com/mcpctl/mcpctl/pkg/session"
 )
@@ -14,13 +12,12 @@ func commandFound() Check {
 		Why: `The command is looked up on the PATH that the child process gets. A desktop application often has another PATH than
 your terminal, so a command that works here may be missing there: the full path works in both.`,
 		Run: func(_ context.Context, t *Target) Finding {
-			environ := os.Environ()
-			if t.Dialer != nil && t.Dialer.Environ != nil {
-				environ = t.Dialer.Environ
+			dialer := t.Dialer
+			if dialer == nil {
+				dialer = &session.Dialer{}
 			}
-			path, err := session.FindCommand(t.expanded, environ)
-			var e *session.Error
-			if errors.As(err, &e) {
+			path, err := dialer.FindCommand(t.expanded)
+			if err != nil {
 				return failure(err)
 			}
 			f := pass(path)

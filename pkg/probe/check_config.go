@@ -19,7 +19,9 @@ Nothing can be started or reached with an entry that is not valid.`,
 		Run: func(_ context.Context, t *Target) Finding {
 			err := t.Server.Err
 			if err == nil {
-				err = t.Server.Validate()
+				entry := t.Server
+				entry.Name = "server" // checked where it is given; what is not configured has no name to check
+				err = entry.Validate()
 			}
 			if err != nil {
 				return Finding{Status: Fail, Message: err.Error(), Class: "config", Fix: "correct the entry in the configuration"}

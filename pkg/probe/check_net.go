@@ -68,8 +68,7 @@ that exists only inside a container network.`,
 }
 
 func dnsText(err error) string {
-	var dns *net.DNSError
-	if errors.As(err, &dns) {
+	if dns, ok := errors.AsType[*net.DNSError](err); ok {
 		if dns.IsNotFound {
 			return "no such host"
 		}
@@ -132,8 +131,7 @@ func local(host string) bool {
 }
 
 func dialText(err error) string {
-	var op *net.OpError
-	if errors.As(err, &op) && op.Err != nil {
+	if op, ok := errors.AsType[*net.OpError](err); ok && op.Err != nil {
 		return strings.TrimPrefix(op.Err.Error(), "connect: ")
 	}
 	return err.Error()

@@ -63,12 +63,12 @@ func protocolUnknownMethod() Check {
 				return failure(err)
 			case e.Class == session.ClassInterrupted:
 				return Finding{Status: Unknown, Message: "interrupted"}
-			case e.RPC != nil && e.RPC.Code == -32601:
-				return pass("answered with -32601")
-			case e.RPC != nil && e.Class == session.ClassAnswered:
-				return warn(fmt.Sprintf("answered with the error %d, not -32601", e.RPC.Code), "answer unknown methods with -32601")
+			case e.RPC != nil:
+				return pass(fmt.Sprintf("refused with the error %d", e.RPC.Code))
+			case e.Status >= 400 && e.Status < 500:
+				return pass(fmt.Sprintf("refused with HTTP %d", e.Status))
 			}
-			return warn("an unknown method is not answered with a JSON-RPC error: "+e.Message, "answer unknown methods with the error -32601")
+			return warn("an unknown method is not refused: "+e.Message, "answer unknown methods with the JSON-RPC error -32601")
 		},
 	}
 }

@@ -78,11 +78,11 @@ func killText(k session.Kill) string {
 	case k.NothingToKill:
 		return "no session to kill; the connections were dropped"
 	case k.PID != 0:
-		return fmt.Sprintf("SIGKILL to process group %d; %s", k.PID, k.Announced)
+		return fmt.Sprintf("SIGKILL to process group %d", k.PID)
 	case k.How == "delete":
-		return fmt.Sprintf("session %s deleted; the server answers it with %q", k.Session, k.Announced)
+		return fmt.Sprintf("session %s deleted; %s", k.Session, k.Announced)
 	case k.How == "made-up id":
-		return fmt.Sprintf("a made-up session id is answered with %q", k.Announced)
+		return "a made-up session id was sent; " + k.Announced
 	}
 	return k.How + "; " + k.Announced
 }
@@ -118,10 +118,15 @@ the dead one fails until somebody restarts it.`,
 			if rec == nil {
 				return Finding{Status: Unknown, Message: "the recovery was not recorded"}
 			}
-			f := pass(fmt.Sprintf("generation %d after %d, %s", rec.NewGeneration, rec.OldGeneration, round(rec.Elapsed)))
+			detect := rec.Detect
+			if detect == 0 {
+				detect = d.request.detected // the loss was known before the request began
+			}
+			f := pass(fmt.Sprintf("generation %d, noticed in %s, ready in %s", rec.NewGeneration, FormatElapsed(detect),
+				FormatElapsed(rec.Elapsed)))
 			f.Data = map[string]any{
 				"generation": rec.NewGeneration, "old_generation": rec.OldGeneration,
-				"handshakes": after.Handshakes - before.Handshakes, "detect_ms": milliseconds(rec.Detect),
+				"handshakes": after.Handshakes - before.Handshakes, "detect_ms": milliseconds(detect),
 				"fresh_ms": milliseconds(rec.Elapsed), "killed_by": d.last.How, "announced_as": rec.Cause,
 			}
 			if s, err := t.sup.Session(ctx); err == nil && s.ID() != "" {
@@ -150,7 +155,7 @@ once, on the fresh session.`,
 				return failure(d.request.err)
 			}
 			n := d.request.tries
-			f := pass("answered, in " + round(d.request.elapsed))
+			f := pass(fmt.Sprintf("answered after %s, executed once", FormatElapsed(d.request.elapsed)))
 			f.Data = map[string]any{
 				"request_ms": milliseconds(d.request.elapsed), "attempts": n.sent, "executions": n.answered,
 				"handshakes": d.request.after.Handshakes - d.request.before.Handshakes,
@@ -161,15 +166,4 @@ once, on the fresh session.`,
 			return f
 		},
 	}
-}
-
-// round shows a duration with three figures at most.
-func round(d time.Duration) string {
-	switch {
-	case d < 10*time.Millisecond:
-		return d.Round(10 * time.Microsecond).String()
-	case d < time.Second:
-		return d.Round(time.Millisecond).String()
-	}
-	return d.Round(10 * time.Millisecond).String()
 }

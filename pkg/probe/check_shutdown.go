@@ -21,7 +21,7 @@ ignores it delays every command. Nothing it started may be left running.`,
 			begin := time.Now()
 			_ = t.sup.Close()
 			elapsed := time.Since(begin)
-			f := pass("in " + round(elapsed))
+			f := pass("in " + FormatElapsed(elapsed))
 			f.Data = map[string]any{"close_ms": milliseconds(elapsed)}
 			if t.Server.Command == "" {
 				return f
@@ -37,7 +37,7 @@ ignores it delays every command. Nothing it started may be left running.`,
 				}
 			case end.By == "sigterm" || end.By == "sigkill":
 				f.Status = Warn
-				f.Message = fmt.Sprintf("it ignored the end of standard input and was ended with %s after %s", signalName(end), round(elapsed))
+				f.Message = fmt.Sprintf("it ignored the end of standard input and was ended with %s after %s", signalName(end), FormatElapsed(elapsed))
 				f.Fix = "let the server exit when its standard input ends"
 			case end.Exit.Status != 0:
 				f.Status = Warn

@@ -36,6 +36,9 @@ func listed(ctx context.Context, t *Target, method, noun string) Finding {
 	if err != nil {
 		return failure(err)
 	}
+	if len(list.Items) == 1 {
+		noun = strings.TrimSuffix(noun, "s")
+	}
 	f := pass(fmt.Sprintf("%d %s", len(list.Items), noun))
 	f.Data = map[string]any{"count": len(list.Items)}
 	if len(list.Problems) > 0 {

@@ -5,6 +5,7 @@ package probe
 
 import (
 	"context"
+	"fmt"
 	"time"
 )
 
@@ -100,6 +101,20 @@ type Report struct {
 	Results []Result
 	Timing  []Span
 	Elapsed time.Duration
+}
+
+// FormatElapsed shows a stretch of time with the figures that matter: "0.35 ms", "12 ms", "1.4 s", "75 s".
+func FormatElapsed(d time.Duration) string {
+	switch ms := float64(d) / float64(time.Millisecond); {
+	case ms < 1:
+		return fmt.Sprintf("%.2f ms", ms)
+	case ms < 1000:
+		return fmt.Sprintf("%.0f ms", ms)
+	case ms < 10_000:
+		return fmt.Sprintf("%.1f s", ms/1000)
+	default:
+		return fmt.Sprintf("%.0f s", ms/1000)
+	}
 }
 
 func stage(id string) string {

@@ -38,6 +38,9 @@ func Run(ctx context.Context, t *Target, checks []Check) Report {
 		}
 		report.Results = append(report.Results, r)
 	}
+	if t.opened != nil {
+		report.Transport = t.opened.Info().Transport
+	}
 	report.Timing = t.spans
 	report.Elapsed = time.Since(begin)
 	judge(&report)

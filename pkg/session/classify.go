@@ -129,8 +129,7 @@ func classify(ev evidence) *Error {
 }
 
 func (ev evidence) byContext(e *Error) {
-	var limit *limitError
-	if errors.As(ev.ctx, &limit) {
+	if limit, ok := errors.AsType[*limitError](ev.ctx); ok {
 		e.kind, e.Class, e.Limit = kindTimeout, ClassTimeout, &limit.limit
 		e.Message = fmt.Sprintf("no answer within %s", limit.limit)
 		e.Hint = fmt.Sprintf("raise it with %s, or see what the server is doing", limit.limit.Flag())

@@ -97,9 +97,9 @@ func childCommand(server config.Server, environ []string) (transport.Command, *c
 }
 
 // FindCommand returns the path of the executable that a stdio server's command stands for, found on the child's own
-// PATH. The error says where it was looked for. environ is our own environment, of which the child gets a part.
-func FindCommand(server config.Server, environ []string) (string, error) {
-	c, err := childCommand(server, environ)
+// PATH. The error says where it was looked for.
+func (d *Dialer) FindCommand(server config.Server) (string, error) {
+	c, err := childCommand(server, d.environ())
 	if err != nil {
 		return "", &Error{Server: server.Name, Phase: "start", Class: ClassConnect, Message: err.message, Hint: err.hint, Err: err}
 	}

@@ -170,7 +170,7 @@ func (d *Dialer) environ() []string {
 	if d.Environ != nil {
 		return d.Environ
 	}
-	return os.Environ()
+	return os.Environ() //nolint:forbidigo // the default of a library that works without being set up
 }
 
 // check looks at an entry before anything is started or sent.

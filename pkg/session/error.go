@@ -117,8 +117,7 @@ func (e *RPCError) Error() string { return fmt.Sprintf("%s (code %d)", e.Message
 
 // ClassOf returns the class of err, or "" if err holds no [Error].
 func ClassOf(err error) Class {
-	var e *Error
-	if errors.As(err, &e) {
+	if e, ok := errors.AsType[*Error](err); ok {
 		return e.Class
 	}
 	return ""

@@ -156,8 +156,10 @@ func (s *Session) Raw(ctx context.Context, method string, params any) (json.RawM
 	if params != nil {
 		var err error
 		if encoded, err = json.Marshal(params); err != nil {
-			return nil, &Error{Server: s.server, Phase: method, Class: ClassProtocol, kind: kindProtocol, Err: err,
-				Message: fmt.Sprintf("encode parameters: %v", err), Outcome: OutcomeNotSent}
+			return nil, &Error{
+				Server: s.server, Phase: method, Class: ClassProtocol, kind: kindProtocol, Err: err,
+				Message: fmt.Sprintf("encode parameters: %v", err), Outcome: OutcomeNotSent,
+			}
 		}
 	}
 	ctx, ex := transport.WithExchange(ctx)

@@ -1,0 +1,196 @@
+package transport
+
+import (
+	"context"
+	"errors"
+	"os"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// shell starts a shell script as a child.
+func shell(t *testing.T, script string) *Child {
+	t.Helper()
+	if runtime.GOOS == "windows" {
+		t.Skip("needs a POSIX shell")
+	}
+	k, err := StartChild(Command{Path: "/bin/sh", Args: []string{"-c", script}, Env: os.Environ()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { k.Stop(Grace{}) })
+	return k
+}
+
+// read returns the next message.
+func read(t *testing.T, k *Child) (string, error) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	c, _ := k.Connect(ctx)
+	msg, err := c.Read(ctx)
+	if err != nil {
+		return "", err
+	}
+	data, err := jsonrpc.EncodeMessage(msg)
+	return string(data), err
+}
+
+// TestChildOutput shows what is read from a child's standard output, and what is noise.
+func TestChildOutput(t *testing.T) {
+	const message = `{"jsonrpc":"2.0","method":"notifications/a"}`
+	for name, tt := range map[string]struct {
+		output string // for printf
+		noise  int
+		first  string
+		line   int
+	}{
+		"plain":               {output: message + `\n`},
+		"CRLF":                {output: message + `\r\n`},
+		"blank lines":         {output: `\n\n  \n` + message + `\n`},
+		"byte order mark":     {output: `\357\273\277` + message + `\n`},
+		"trailing space":      {output: message + `  \n`},
+		"batch of one":        {output: `[` + message + `]\n`},
+		"over several lines":  {output: `{\n  "jsonrpc": "2.0",\n  "method": "notifications/a"\n}\n`},
+		"without a line end":  {output: message},
+		"banner":              {output: `Server ready on stdio\n` + message + `\n`, noise: 1, first: "Server ready on stdio", line: 1},
+		"log lines in JSON":   {output: `{"level":"info"}\n42\nnull\n` + message + `\n`, noise: 3, first: `{"level":"info"}`, line: 1},
+		"broken JSON before":  {output: `{"jsonrpc": \n` + message + `\n`, noise: 1, first: `{"jsonrpc":`, line: 1},
+		"colours":             {output: `\033[32mok\033[0m\n` + message + `\n`, noise: 1, first: "\x1b[32mok\x1b[0m", line: 1},
+		"noise after a blank": {output: `\nhello\n` + message + `\n`, noise: 1, first: "hello", line: 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			k := shell(t, `printf '`+tt.output+`'; cat >/dev/null`)
+			if name == "without a line end" {
+				k = shell(t, `printf '`+tt.output+`'`)
+			}
+			got, err := read(t, k)
+			if err != nil || got != message {
+				t.Fatalf("read %s, %v", got, err)
+			}
+			if n := k.Noise(); n.Lines != tt.noise || n.First != tt.first || n.Number != tt.line {
+				t.Errorf("noise %+v", n)
+			}
+		})
+	}
+}
+
+// TestChildEnd shows how a child's own end is reported: with the exit status or the signal, and the end of stderr.
+func TestChildEnd(t *testing.T) {
+	for name, tt := range map[string]struct {
+		script string
+		want   Exit
+		text   string
+	}{
+		"exit status": {`echo "no token" >&2; exit 3`, Exit{Status: 3}, "exit status 3"},
+		"signal":      {`kill -9 $$`, Exit{Status: -1, Signal: "killed"}, "signal: killed"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			k := shell(t, tt.script)
+			_, err := read(t, k)
+			var f *Fault
+			if !errors.As(err, &f) || f.Kind != KindExit || f.Exit == nil || *f.Exit != tt.want || !strings.Contains(f.Error(), tt.text) {
+				t.Fatalf("err = %#v", err)
+			}
+			if name == "exit status" && (len(k.Stderr()) != 1 || k.Stderr()[0] != "no token") {
+				t.Errorf("stderr %q", k.Stderr())
+			}
+		})
+	}
+}
+
+// TestST01Stop shows what it takes to end a child, and that nothing of its group stays.
+func TestST01Stop(t *testing.T) {
+	grace := Grace{EOF: 300 * time.Millisecond, Term: 300 * time.Millisecond}
+	for name, tt := range map[string]struct {
+		script string
+		by     string
+	}{
+		"ends with its input":       {`cat >/dev/null`, "eof"},
+		"ended before":              {`exit 0`, "itself"},
+		"ignores the end of input":  {`sleep 60`, "sigterm"},
+		"ignores SIGTERM":           {`trap '' TERM; while :; do sleep 60; done`, "sigkill"},
+		"leaves a worker behind":    {`sleep 60 & cat >/dev/null`, "sigterm"},
+		"leaves a stubborn worker":  {`(trap '' TERM; while :; do sleep 60; done) & cat >/dev/null`, "sigkill"},
+		"a wrapper around a server": {`sh -c 'cat >/dev/null'; true`, "eof"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			k := shell(t, tt.script)
+			if tt.by == "itself" {
+				<-k.exited
+			}
+			begin := time.Now()
+			k.Stop(grace)
+			end := k.Ending()
+			if end.By != tt.by || end.LeftRunning || k.GroupAlive() {
+				t.Errorf("ending %+v, alive %v", end, k.GroupAlive())
+			}
+			if most := grace.EOF + grace.Term + killGrace + time.Second; time.Since(begin) > most {
+				t.Errorf("it took %s", time.Since(begin))
+			}
+		})
+	}
+}
+
+// TestST06StopsReading shows that a child that does not read blocks nobody past the end of the context.
+func TestST06StopsReading(t *testing.T) {
+	k := shell(t, `sleep 60`)
+	c, err := k.Connect(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	big, err := jsonrpc.DecodeMessage([]byte(`{"jsonrpc":"2.0","id":1,"method":"m","params":{"x":"` + strings.Repeat("x", 256<<10) + `"}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+	defer cancel()
+	ctx, ex := WithExchange(ctx)
+	if err := c.Write(ctx, big); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("err = %v", err)
+	}
+	if st := ex.State(); !st.Written || st.Answered {
+		t.Errorf("state %+v", st)
+	}
+}
+
+// TestNotSent shows that a request to a dead child is known not to have been sent.
+func TestNotSent(t *testing.T) {
+	k := shell(t, `exit 1`)
+	<-k.Dead()
+	c, err := k.Connect(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, ex := WithExchange(t.Context())
+	msg, err := jsonrpc.DecodeMessage([]byte(`{"jsonrpc":"2.0","id":1,"method":"m"}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = c.Write(ctx, msg)
+	var f *Fault
+	if !errors.As(err, &f) || f.Written || f.Kind != KindExit {
+		t.Errorf("err = %#v", err)
+	}
+	if st := ex.State(); st.Written || st.Fault == nil {
+		t.Errorf("state %+v", st)
+	}
+}
+
+func TestStartFailure(t *testing.T) {
+	_, err := StartChild(Command{Path: "/no/such/program"})
+	var f *Fault
+	if !errors.As(err, &f) || f.Kind != KindStart {
+		t.Errorf("err = %v", err)
+	}
+}

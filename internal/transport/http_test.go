@@ -1,0 +1,271 @@
+package transport
+
+import (
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+// post sends one request over a new connection and returns what the exchange saw and what the SDK would get.
+func post(t *testing.T, handler http.HandlerFunc, header http.Header) (ExchangeState, string, error) {
+	t.Helper()
+	srv := httptest.NewServer(handler)
+	t.Cleanup(srv.Close)
+	u, err := url.Parse(srv.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := NewHTTP(HTTPOptions{Endpoint: u, Header: header})
+	t.Cleanup(h.Close)
+	return send(t, h, srv.URL)
+}
+
+func send(t *testing.T, h *HTTP, address string) (ExchangeState, string, error) {
+	t.Helper()
+	ctx, ex := WithExchange(t.Context())
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, address, strings.NewReader(`{"jsonrpc":"2.0","id":7,"method":"m"}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set(sessionHeader, "abc")
+	resp, err := h.Client().Do(req)
+	if err != nil {
+		return ex.State(), "", err
+	}
+	body, _ := io.ReadAll(resp.Body)
+	_ = resp.Body.Close()
+	return ex.State(), string(body), nil
+}
+
+func answer(status int, contentType, body string) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) {
+		if contentType != "" {
+			w.Header().Set("Content-Type", contentType)
+		} else {
+			w.Header()["Content-Type"] = nil
+		}
+		w.WriteHeader(status)
+		_, _ = io.WriteString(w, body)
+	}
+}
+
+// TestAnswers shows which answers reach the SDK, and in which form.
+func TestAnswers(t *testing.T) {
+	const good = `{"jsonrpc":"2.0","id":7,"result":{"n":12345678901234567890}}`
+	for name, tt := range map[string]struct {
+		status      int
+		contentType string
+		body        string
+		want        string // result
+		wantError   string
+	}{
+		"JSON":                 {200, "application/json", good, `{"n":12345678901234567890}`, ""},
+		"charset":              {200, "application/json; charset=utf-8", good, `{"n":12345678901234567890}`, ""},
+		"no content type":      {200, "", good, `{"n":12345678901234567890}`, ""},
+		"byte order mark":      {200, "application/json", "\uFEFF" + good, `{"n":12345678901234567890}`, ""},
+		"batch of one":         {200, "application/json", "[" + good + "]", `{"n":12345678901234567890}`, ""},
+		"batch":                {200, "application/json", `[{"jsonrpc":"2.0","method":"n"},` + good + "]", `{"n":12345678901234567890}`, ""},
+		"id as a string":       {200, "application/json", strings.Replace(good, "7", `"7"`, 1), `{"n":12345678901234567890}`, ""},
+		"id as a float":        {200, "application/json", strings.Replace(good, "7", `7.0`, 1), `{"n":12345678901234567890}`, ""},
+		"error":                {200, "application/json", `{"jsonrpc":"2.0","id":7,"error":{"code":1}}`, "", `{"code":1}`},
+		"error without an id":  {200, "application/json", `{"jsonrpc":"2.0","id":null,"error":{"code":1}}`, "", `{"code":1}`},
+		"error under 404":      {404, "application/json", `{"jsonrpc":"2.0","id":7,"error":{"code":-32601}}`, "", `{"code":-32601}`},
+		"stream":               {200, "text/event-stream", "event: message\ndata: " + good + "\n\n", `{"n":12345678901234567890}`, ""},
+		"stream, CRLF":         {200, "text/event-stream", "data: " + good + "\r\n\r\n", `{"n":12345678901234567890}`, ""},
+		"stream, no space":     {200, "text/event-stream", "data:" + good + "\n\n", `{"n":12345678901234567890}`, ""},
+		"stream, two lines":    {200, "text/event-stream", "data: {\"jsonrpc\":\"2.0\",\ndata: \"id\":7,\"result\":{}}\n\n", `{}`, ""},
+		"stream, comment":      {200, "text/event-stream", ": ping\n\ndata: " + good + "\n\n", `{"n":12345678901234567890}`, ""},
+		"stream, no last line": {200, "text/event-stream", "data: " + good, `{"n":12345678901234567890}`, ""},
+		"stream, DONE":         {200, "text/event-stream", "data: [DONE]\n\ndata: " + good + "\n\n", `{"n":12345678901234567890}`, ""},
+		"stream, other event":  {200, "text/event-stream", "event: ping\ndata: now\n\ndata: " + good + "\n\n", `{"n":12345678901234567890}`, ""},
+		"stream, bare field":   {200, "text/event-stream", "nonsense\ndata: " + good + "\n\n", `{"n":12345678901234567890}`, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			st, body, err := post(t, answer(tt.status, tt.contentType, tt.body), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !st.Answered || string(st.Result) != tt.want || string(st.Error) != tt.wantError || !st.Written || !st.SessionID {
+				t.Errorf("state %+v: result %s, error %s", st, st.Result, st.Error)
+			}
+			if !strings.Contains(body, `"id":7`) {
+				t.Errorf("the SDK gets %q", body)
+			}
+		})
+	}
+}
+
+// TestFaults shows which answers are faults, and with what evidence.
+func TestFaults(t *testing.T) {
+	for name, tt := range map[string]struct {
+		handler http.HandlerFunc
+		kind    Kind
+		words   string
+	}{
+		"web page":       {answer(200, "text/html", "<title>Sign &amp; in</title>"), KindContent, `web page (200 text/html): "Sign & in"`},
+		"empty":          {answer(200, "application/json", ""), KindContent, "empty"},
+		"202":            {answer(202, "", ""), KindContent, "empty"},
+		"not JSON-RPC":   {answer(200, "application/json", `{"ok":true}`), KindContent, `not JSON-RPC`},
+		"another id":     {answer(200, "application/json", `{"jsonrpc":"2.0","id":8,"result":{}}`), KindContent, "its id is 8, the request's is 7"},
+		"404":            {answer(404, "text/plain", "no such page"), KindStatus, "HTTP 404 Not Found: no such page"},
+		"404 with words": {answer(404, "application/json", `{"jsonrpc":"2.0","id":null,"error":{"code":-32001,"message":"Session not found"}}`), KindStatus, "Session not found"},
+		"unknown status": {answer(520, "", ""), KindStatus, "HTTP 520"},
+		"busy, own id":   {answer(429, "application/json", `{"jsonrpc":"2.0","id":7,"error":{"code":-1}}`), KindStatus, "HTTP 429"},
+		"stream end":     {answer(200, "text/event-stream", ": nothing\n\n"), KindSevered, ""},
+		"reset":          {func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, KindSevered, "EOF"},
+		"303":            {func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/other", http.StatusSeeOther) }, KindRedirect, "redirects to"},
+		"other origin": {func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, "http://localhost:1/", http.StatusTemporaryRedirect)
+		}, KindRedirect, "http://localhost:1/"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			st, _, err := post(t, tt.handler, nil)
+			var f *Fault
+			if name == "stream end" {
+				f = st.Fault // the SDK learns it from the stream
+			} else if !errors.As(err, &f) {
+				t.Fatalf("err = %v", err)
+			}
+			if f == nil || st.Fault == nil || f.Kind != tt.kind || !f.Written || !f.SessionID || !strings.Contains(f.Error(), tt.words) {
+				t.Errorf("fault %+v: %v", f, f)
+			}
+		})
+	}
+}
+
+// TestNothingWritten shows that what failed before the first byte is known not to have been sent.
+func TestNothingWritten(t *testing.T) {
+	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := "http://" + l.Addr().String()
+	_ = l.Close()
+	u, _ := url.Parse(address)
+	h := NewHTTP(HTTPOptions{Endpoint: u})
+	defer h.Close()
+	st, _, err := send(t, h, address)
+	var f *Fault
+	if !errors.As(err, &f) || f.Kind != KindRefused || f.Written || st.Written {
+		t.Errorf("fault %+v, state %+v", f, st)
+	}
+}
+
+// TestPF06Secrets shows that configured headers go to the endpoint's origin and nowhere else, and that net/http never
+// repeats a POST by itself, not even with an idempotency key.
+func TestPF06Secrets(t *testing.T) {
+	var leaked atomic.Bool
+	other := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		leaked.Store(true)
+	}))
+	defer other.Close()
+	var posts atomic.Int32
+	header := http.Header{"Authorization": {"Bearer s3cret"}, "Idempotency-Key": {"k"}}
+	_, _, err := post(t, func(w http.ResponseWriter, r *http.Request) {
+		posts.Add(1)
+		if r.Header.Get("Authorization") != "Bearer s3cret" || r.Header.Get("Idempotency-Key") != "k" {
+			t.Errorf("headers %v", r.Header)
+		}
+		http.Redirect(w, r, other.URL, http.StatusTemporaryRedirect)
+	}, header)
+	if err == nil || leaked.Load() {
+		t.Errorf("err = %v, other origin asked: %v", err, leaked.Load())
+	}
+
+	// The second request on a connection is read and dropped: net/http would repeat one with an idempotency key.
+	posts.Store(0)
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if posts.Add(1) > 1 {
+			panic(http.ErrAbortHandler)
+		}
+		answer(200, "application/json", `{"jsonrpc":"2.0","id":7,"result":{}}`)(w, r)
+	}))
+	defer srv.Close()
+	u, _ := url.Parse(srv.URL)
+	h := NewHTTP(HTTPOptions{Endpoint: u, Header: header})
+	defer h.Close()
+	if _, _, err := send(t, h, srv.URL); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := send(t, h, srv.URL); err == nil {
+		t.Error("the dropped request succeeded")
+	}
+	if n := posts.Load(); n != 2 {
+		t.Errorf("%d posts", n)
+	}
+}
+
+// TestKillSwitch shows that Close ends a request that nobody answers.
+func TestKillSwitch(t *testing.T) {
+	arrived := make(chan struct{})
+	srv := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		_, _ = io.ReadAll(r.Body)
+		close(arrived)
+		<-r.Context().Done()
+	}))
+	defer srv.Close()
+	u, _ := url.Parse(srv.URL)
+	h := NewHTTP(HTTPOptions{Endpoint: u})
+	go func() {
+		<-arrived
+		h.Close()
+	}()
+	_, _, err := send(t, h, srv.URL)
+	if !errors.Is(err, ErrClosed) {
+		t.Errorf("err = %v", err)
+	}
+}
+
+// TestSilentErrorBody shows that an error whose body never comes is reported all the same.
+func TestSilentErrorBody(t *testing.T) {
+	st, _, err := post(t, func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.ReadAll(r.Body)
+		w.WriteHeader(http.StatusBadGateway)
+		w.(http.Flusher).Flush() //nolint:forcetypeassert // of net/http
+		<-r.Context().Done()
+	}, nil)
+	var f *Fault
+	if !errors.As(err, &f) || f.Status != http.StatusBadGateway || st.Status != http.StatusBadGateway {
+		t.Errorf("err = %v", err)
+	}
+}
+
+func TestRetryAfter(t *testing.T) {
+	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	for value, want := range map[string]time.Duration{
+		"3": 3 * time.Second, " 0 ": 0, "-5": 0, "99999999999": 0, "9999999": 24 * time.Hour,
+		"Fri, 02 Jan 2026 03:04:15 GMT": 10 * time.Second, "Fri, 02 Jan 2026 03:04:00 GMT": 0,
+	} {
+		got, ok := retryAfter(http.Header{"Retry-After": {value}}, now)
+		if value == "99999999999" {
+			continue // out of range on some platforms, a day on others
+		}
+		if !ok || got != want {
+			t.Errorf("%q: %s, %v", value, got, ok)
+		}
+	}
+	if _, ok := retryAfter(http.Header{}, now); ok {
+		t.Error("there is none")
+	}
+}
+
+// TestExchangeParams shows that parameters go out as they were given, beside what only the SDK set.
+func TestExchangeParams(t *testing.T) {
+	_, ex := WithExchange(t.Context())
+	ex.SetParams([]byte(`{"n":12345678901234567890,"_meta":{"mine":1}}`))
+	got := string(ex.params([]byte(`{"jsonrpc":"2.0","id":1,"method":"m","params":{"n":1.2e19,"inputResponses":{},"_meta":{"sdk":2}}}`)))
+	for _, want := range []string{`"n":12345678901234567890`, `"inputResponses":{}`, `"mine":1`, `"sdk":2`, `"id":1`} {
+		if !strings.Contains(got, want) {
+			t.Errorf("%s lacks %s", got, want)
+		}
+	}
+}
