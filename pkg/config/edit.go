@@ -24,7 +24,8 @@ import (
 // it has locked is still the one in the directory.
 
 const (
-	// lockWait is how long an edit waits for the edits of others, which take milliseconds each.
+	// lockWait is how long an edit waits while one other edit has the lock. Edits take milliseconds, on a busy disk
+	// tenths of a second; one that takes this long is stuck. However many are in the queue, it moves.
 	lockWait = 10 * time.Second
 	// lockPoll is the longest pause between two looks at the lock. Locks that wait in the kernel cannot be given up.
 	lockPoll = 50 * time.Millisecond
@@ -32,8 +33,8 @@ const (
 	maxLinks = 40
 )
 
-// Edit changes the configuration file at path. It locks the file against other edits (for ten seconds at most it waits
-// for them), parses it strictly, lets change work on it, and replaces it as a whole, with mode 0600 or the stricter one
+// Edit changes the configuration file at path. It locks the file against other edits (and waits for them as long as
+// none of them takes ten seconds), parses it strictly, lets change work on it, and replaces it as a whole, with mode 0600 or the stricter one
 // it had. A symbolic link stays one. A file that does not exist is made, and its directories with mode 0700. If change
 // returns an error, changes nothing, or if anything else fails, the file stays as it is and nothing else is left behind.
 // A file that cannot be parsed is never written.
@@ -137,22 +138,29 @@ func makeDir(dir string) (made []string, err error) {
 			break
 		}
 		made = append(made, d)
+		if filepath.Dir(d) == d {
+			// The root of a drive that is not there.
+			break
+		}
 	}
 	return made, os.MkdirAll(dir, 0o700)
 }
 
-// lock takes the lock of the file target, waiting for it so long at most, and returns how to give it back.
+// lock takes the lock of the file target and returns how to give it back. It waits for others, for each of them at most
+// so long.
 func lock(ctx context.Context, path, target string, wait time.Duration) (unlock func(), err error) {
 	name := filepath.Join(filepath.Dir(target), "."+filepath.Base(target)+".lock")
-	busy := &Error{File: path, Message: "another mcpctl has been changing the file for " + formatDuration(wait), Hint: "end it, or try again; the lock is " + name}
-	ctx, cancel := context.WithTimeoutCause(ctx, wait, busy)
-	defer cancel()
+	// Whoever has the lock has set the time of its file, so that the others see it change hands.
+	var taken time.Time
+	deadline := time.Now().Add(wait)
 	for {
 		// A handle of its own for every edit makes the lock hold between goroutines too.
 		l := flock.New(name)
 		locked, err := l.TryLock()
 		switch {
 		case locked && isCurrent(l, name):
+			now := time.Now()
+			_ = os.Chtimes(name, now, now)
 			return func() { release(l, name) }, nil
 		case locked:
 			// Its owner removed the file between our opening it and our locking it.
@@ -167,12 +175,15 @@ func lock(ctx context.Context, path, target string, wait time.Duration) (unlock 
 			e.Hint = "the directory " + filepath.Dir(name) + " must be writable"
 			return nil, e
 		}
+		if info, err := os.Stat(name); err == nil && !info.ModTime().Equal(taken) {
+			taken, deadline = info.ModTime(), time.Now().Add(wait)
+		}
+		if time.Now().After(deadline) {
+			return nil, &Error{File: path, Message: "another mcpctl has been changing the file for " + formatDuration(wait), Hint: "end it, or try again; the lock is " + name}
+		}
 		select {
 		case <-ctx.Done():
-			if cause := context.Cause(ctx); !errors.Is(cause, busy) {
-				return nil, fileError(path, "cannot be locked", cause)
-			}
-			return nil, busy
+			return nil, fileError(path, "cannot be locked", context.Cause(ctx))
 		case <-time.After(rand.N(lockPoll)):
 		}
 	}

@@ -118,8 +118,8 @@ func TestEditFollowsSymlinks(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	real := filepath.Join(dir, "real", "config.yaml")
-	writeText(t, real, "version: 1 # real\n")
+	target := filepath.Join(dir, "real", "config.yaml")
+	writeText(t, target, "version: 1 # real\n")
 	link := filepath.Join(dir, "links", "second")
 	for from, to := range map[string]string{
 		filepath.Join(dir, "links", "first"): filepath.Join("..", "real", "config.yaml"),
@@ -137,10 +137,10 @@ func TestEditFollowsSymlinks(t *testing.T) {
 	if info, err := os.Lstat(link); err != nil || info.Mode()&fs.ModeSymlink == 0 {
 		t.Errorf("the link is gone: %v, %v", info, err)
 	}
-	if got := readText(t, real); !strings.HasPrefix(got, "version: 1 # real\nservers:\n") {
+	if got := readText(t, target); !strings.HasPrefix(got, "version: 1 # real\nservers:\n") {
 		t.Errorf("the real file has %q", got)
 	}
-	onlyFile(t, real)
+	onlyFile(t, target)
 	if err := Edit(filepath.Join(dir, "links", "new"), addServer("x")); err != nil {
 		t.Error(err)
 	}

@@ -272,18 +272,10 @@ func (e *entry) check(s Server) {
 	}
 }
 
-// place returns the node of a key, or of the nearest key around it that is written.
+// place returns where a key is written, or the server's name for what is written nowhere.
 func (e *entry) place(key string) *yaml.Node {
-	for key != "" {
-		if at, ok := e.at[key]; ok {
-			return at
-		}
-		// A name may hold a dot itself, so only the first one separates.
-		key, _, _ = strings.Cut(key, ".")
-		if at, ok := e.at[key]; ok {
-			return at
-		}
-		key = ""
+	if at, ok := e.at[key]; ok {
+		return at
 	}
 	return e.key
 }

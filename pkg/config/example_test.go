@@ -51,7 +51,7 @@ func ExampleEdit() {
 		fmt.Println(err)
 		return
 	}
-	defer os.RemoveAll(dir)
+	defer func() { _ = os.RemoveAll(dir) }()
 	file := filepath.Join(dir, "config.yaml")
 
 	err = config.Edit(file, func(d *config.Document) error {

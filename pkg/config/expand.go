@@ -27,14 +27,18 @@ type UnsetVar struct {
 
 // Error returns the variables with their places.
 func (e *UnsetError) Error() string {
+	server := ""
+	if e.Server != "" {
+		server = fmt.Sprintf("server %q: ", e.Server)
+	}
 	names := make([]string, len(e.Vars))
 	for i, v := range e.Vars {
 		names[i] = fmt.Sprintf("%s (in %s)", v.Name, v.Place)
 	}
 	if len(names) == 1 {
-		return fmt.Sprintf("server %q: variable not set: %s; set it, or write ${%s:-default}", e.Server, names[0], e.Vars[0].Name)
+		return fmt.Sprintf("%svariable not set: %s; set it, or write ${%s:-default}", server, names[0], e.Vars[0].Name)
 	}
-	return fmt.Sprintf("server %q: variables not set: %s; set them, or write ${NAME:-default}", e.Server, strings.Join(names, ", "))
+	return fmt.Sprintf("%svariables not set: %s; set them, or write ${NAME:-default}", server, strings.Join(names, ", "))
 }
 
 // Expand returns a copy of the server with its references replaced, once: a value that comes from a variable is not
@@ -51,21 +55,21 @@ func (s Server) Expand(lookup func(string) (string, bool), home string) (Server,
 	}
 	x := &expansion{server: s.Name, lookup: lookup, home: home}
 	out := s.Clone()
-	out.Command = x.withHome(text{"command", s.Command})
+	out.Command = x.withHome(placedText{"command", s.Command})
 	for i, arg := range s.Args {
-		out.Args[i] = x.withHome(text{fmt.Sprintf("args[%d]", i), arg})
+		out.Args[i] = x.withHome(placedText{fmt.Sprintf("args[%d]", i), arg})
 	}
 	for _, name := range slices.Sorted(maps.Keys(s.Env)) {
-		value := x.expand(text{below("env", name), s.Env[name]})
+		value := x.expand(placedText{below("env", name), s.Env[name]})
 		out.Env[name] = value.text
 		x.noteSecret(name, value)
 	}
-	out.Cwd = x.withHome(text{"cwd", s.Cwd})
-	address := x.expand(text{"url", s.URL})
+	out.Cwd = x.withHome(placedText{"cwd", s.Cwd})
+	address := x.expand(placedText{"url", s.URL})
 	out.URL = address.text
 	x.noteURL(address)
 	for _, name := range slices.Sorted(maps.Keys(s.Headers)) {
-		value := x.expand(text{below("headers", name), s.Headers[name]})
+		value := x.expand(placedText{below("headers", name), s.Headers[name]})
 		out.Headers[name] = value.text
 		x.noteHeader(name, value)
 	}
@@ -96,7 +100,7 @@ type expanded struct {
 }
 
 // expand replaces the references in one value.
-func (x *expansion) expand(t text) expanded {
+func (x *expansion) expand(t placedText) expanded {
 	parts, err := parseTemplate(t.value)
 	if err != nil {
 		x.fail(t.place, err.Error())
@@ -127,7 +131,7 @@ func (x *expansion) expand(t text) expanded {
 }
 
 // withHome expands a value that may begin with ~. Only a ~ that is written counts, not one that a variable brings.
-func (x *expansion) withHome(t text) string {
+func (x *expansion) withHome(t placedText) string {
 	rest, found := strings.CutPrefix(t.value, "~")
 	if !found || rest != "" && rest[0] != '/' && rest[0] != '\\' {
 		return x.expand(t).text
@@ -136,7 +140,7 @@ func (x *expansion) withHome(t text) string {
 		x.fail(t.place, "the home directory that ~ stands for is not known; write the whole path")
 		return ""
 	}
-	return x.home + x.expand(text{t.place, rest}).text
+	return x.home + x.expand(placedText{t.place, rest}).text
 }
 
 func (x *expansion) fail(place, message string) {

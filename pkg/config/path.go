@@ -1,7 +1,6 @@
 package config
 
 import (
-	"errors"
 	"path/filepath"
 	"runtime"
 )
@@ -9,7 +8,7 @@ import (
 // DefaultPath returns where the user's configuration file is: MCPCTL_CONFIG, else mcpctl/config.yaml in
 // $XDG_CONFIG_HOME, else in the platform's own place, by the rules of [os.UserConfigDir]. The environment is read
 // through lookup, which has the form of [os.LookupEnv]. A variable that is empty counts as not set. The file need not
-// exist.
+// exist. The error is an *Error.
 func DefaultPath(lookup func(string) (string, bool)) (string, error) {
 	return defaultPath(runtime.GOOS, lookup)
 }
@@ -25,7 +24,7 @@ func defaultPath(goos string, lookup func(string) (string, bool)) (string, error
 	if dir := env("XDG_CONFIG_HOME"); dir != "" {
 		// The working directory must not be able to add a server, so a relative path is not followed.
 		if !filepath.IsAbs(dir) {
-			return "", errors.New("XDG_CONFIG_HOME: not an absolute path; correct it, or name the file with --config")
+			return "", &Error{Message: "XDG_CONFIG_HOME is not an absolute path", Hint: "correct it, or name the file with --config"}
 		}
 		return filepath.Join(dir, "mcpctl", "config.yaml"), nil
 	}
@@ -43,7 +42,7 @@ func defaultPath(goos string, lookup func(string) (string, bool)) (string, error
 	}
 	base := env(variable)
 	if base == "" {
-		return "", errors.New("no place for the configuration file: " + variable + " is not set; set it, or name the file with --config")
+		return "", &Error{Message: "no place for the configuration file: " + variable + " is not set", Hint: "set it, or name the file with --config"}
 	}
 	return filepath.Join(append(append([]string{base}, below...), "mcpctl", "config.yaml")...), nil
 }

@@ -172,7 +172,10 @@ func urlProblem(raw string) (message, hint string) {
 	masked := maskReferences(raw, "1")
 	scheme, rest, hasScheme := strings.Cut(masked, "://")
 	// The authority ends where path, query or fragment begin. What is before its last @ is user info.
-	authority, _, _ := cutAny(rest, "/?#")
+	authority := rest
+	if i := strings.IndexAny(rest, "/?#"); i >= 0 {
+		authority = rest[:i]
+	}
 	if hasScheme && strings.Contains(authority, "@") {
 		return "has a user name or password in it", "remove it, and put the credential into headers, as Authorization: Basic"
 	}
@@ -207,14 +210,6 @@ func urlProblem(raw string) (message, hint string) {
 		return "has no host", example
 	}
 	return "", ""
-}
-
-// cutAny is strings.Cut at the first of several characters.
-func cutAny(s, chars string) (before, after string, found bool) {
-	if i := strings.IndexAny(s, chars); i >= 0 {
-		return s[:i], s[i+1:], true
-	}
-	return s, "", false
 }
 
 // headerProblems says what is wrong with headers, naming them and never printing a value.
@@ -258,28 +253,28 @@ func validEnvName(name string) bool {
 	}) < 0
 }
 
-// text is a value together with its place in the entry.
-type text struct {
+// placedText is a value together with its place in the entry.
+type placedText struct {
 	place, value string
 }
 
 // processTexts returns the values that go to a child process.
-func (s Server) processTexts() []text {
-	texts := []text{{"command", s.Command}}
+func (s Server) processTexts() []placedText {
+	texts := []placedText{{"command", s.Command}}
 	for i, arg := range s.Args {
-		texts = append(texts, text{fmt.Sprintf("args[%d]", i), arg})
+		texts = append(texts, placedText{fmt.Sprintf("args[%d]", i), arg})
 	}
 	for _, name := range slices.Sorted(maps.Keys(s.Env)) {
-		texts = append(texts, text{below("env", name), s.Env[name]})
+		texts = append(texts, placedText{below("env", name), s.Env[name]})
 	}
-	return append(texts, text{"cwd", s.Cwd})
+	return append(texts, placedText{"cwd", s.Cwd})
 }
 
 // texts returns the values in which references are expanded, in the order of the keys.
-func (s Server) texts() []text {
-	texts := append(s.processTexts(), text{"url", s.URL})
+func (s Server) texts() []placedText {
+	texts := append(s.processTexts(), placedText{"url", s.URL})
 	for _, name := range slices.Sorted(maps.Keys(s.Headers)) {
-		texts = append(texts, text{below("headers", name), s.Headers[name]})
+		texts = append(texts, placedText{below("headers", name), s.Headers[name]})
 	}
 	return texts
 }

@@ -178,10 +178,10 @@ func mergeKeys(n *yaml.Node, found []*yaml.Node) []*yaml.Node {
 
 // describe says what a node is, without text that could be secret.
 func describe(n *yaml.Node) string {
-	switch n.Kind {
-	case yaml.MappingNode:
+	if n.Kind == yaml.MappingNode {
 		return "a mapping"
-	case yaml.SequenceNode:
+	}
+	if n.Kind == yaml.SequenceNode {
 		return "a list"
 	}
 	switch tag := n.ShortTag(); tag {

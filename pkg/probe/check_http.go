@@ -15,10 +15,7 @@ redirect, 404 or 405 mean that the URL is not the MCP endpoint: it often has a p
 		Run: func(ctx context.Context, t *Target) Finding {
 			_, err := t.open(ctx)
 			var e *session.Error
-			if errors.As(err, &e) && e.Status != 0 && e.Class != session.ClassAuth && e.Class != session.ClassAnswered {
-				return failure(err)
-			}
-			if errors.As(err, &e) && e.Class == session.ClassProtocol && e.Phase != "notifications/initialized" {
+			if errors.As(err, &e) && e.NotMCP() && e.Class != session.ClassAuth && e.Phase != "notifications/initialized" {
 				return failure(err)
 			}
 			return pass("it does")

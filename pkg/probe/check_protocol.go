@@ -93,16 +93,19 @@ them; what was announced and does not work is an error to them.`,
 				{"resources", "resources/list", caps.Resources != nil},
 				{"prompts", "prompts/list", caps.Prompts != nil},
 			} {
-				if c.announced {
+				list, err := t.list(ctx, c.method)
+				switch {
+				case c.announced:
 					announced = append(announced, c.name)
-					continue
-				}
-				if list, err := t.list(ctx, c.method); err == nil && len(list.Items) > 0 {
+					if err == nil && list.Unsupported {
+						problems = append(problems, fmt.Sprintf("%s are announced and %s is not known", c.name, c.method))
+					}
+				case err == nil && len(list.Items) > 0:
 					problems = append(problems, fmt.Sprintf("%s works (%d entries) and is not announced", c.method, len(list.Items)))
 				}
 			}
 			if len(problems) > 0 {
-				return warn(strings.Join(problems, "; "), "announce the capability when the session opens")
+				return warn(strings.Join(problems, "; "), "announce in initialize what works, and only that")
 			}
 			if len(announced) == 0 {
 				return pass("none announced, none there")

@@ -2,6 +2,7 @@ package probe
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -91,6 +92,9 @@ func harmless(ctx context.Context, t *Target) (tries, error) {
 	err := t.sup.Do(ctx, req, func(ctx context.Context, s *session.Session) error {
 		n.sent++
 		_, err := s.Raw(ctx, harmlessMethod(s), nil)
+		if e, ok := errors.AsType[*session.Error](err); ok && e.Class == session.ClassAnswered {
+			err = nil // a refusal is an answer too: the session lives
+		}
 		if err == nil {
 			n.answered++
 		}

@@ -186,7 +186,7 @@ func orNone(raw json.RawMessage) string {
 func resourcesList() Check {
 	return Check{
 		ID: "resources.list", Title: "resources are listed", Needs: []string{"session.open"},
-		Why: `A server that announced resources must answer the list of them.`,
+		Why: `A server that announced resources must answer the list of them, on all pages; clients show it to people, who choose.`,
 		Applies: func(t *Target) bool {
 			return announces(t, func(i session.Info) bool { return i.Capabilities.Resources != nil })
 		},
@@ -197,7 +197,7 @@ func resourcesList() Check {
 func promptsList() Check {
 	return Check{
 		ID: "prompts.list", Title: "prompts are listed", Needs: []string{"session.open"},
-		Why: `A server that announced prompts must answer the list of them.`,
+		Why: `A server that announced prompts must answer the list of them, on all pages; clients offer them as commands.`,
 		Applies: func(t *Target) bool {
 			return announces(t, func(i session.Info) bool { return i.Capabilities.Prompts != nil })
 		},

@@ -45,6 +45,8 @@ const (
 	firstBackoff = 250 * time.Millisecond
 	maxBackoff   = 4 * time.Second
 	jitter       = 0.2
+	// lastMoment is what is left of the time for the last attempt.
+	lastMoment = 50 * time.Millisecond
 	// resumptions is how often the SDK resumes a response stream that broke and can be resumed.
 	resumptions = 2
 	// deleteGrace is how long a failed opening may still try to delete the session that it had begun.
@@ -83,6 +85,9 @@ func (d *Dialer) dial(ctx context.Context, server config.Server, limits Limits, 
 		}
 		noReuse = noReuse || err.kind == kindSevered
 		pause, until := spread(backoff), begin.Add(patience)
+		if left := time.Until(until); left > firstBackoff {
+			pause = min(pause, left-lastMoment) // one more attempt at the very end
+		}
 		if err.RetryAfter > 0 {
 			pause, until = max(err.RetryAfter, pause), begin.Add(limits.Connect.Value)
 		}
@@ -423,7 +428,7 @@ func (o *opening) connect(ctx context.Context, s *Session, t mcp.Transport, vers
 			st.Fault, st.Answered = f, false
 		}
 		e := classify(evidence{server: o.server.Name, method: o.phase(st, err), state: st, err: err, ctx: ended(ctx)})
-		explain(e, kind)
+		explain(e)
 		return e
 	}
 	s.ClientSession = cs
@@ -534,9 +539,16 @@ func infoOf(res *mcp.InitializeResult, kind string) Info {
 }
 
 // explain adds the next step to the failure of an opening, where there is an obvious one.
-func explain(e *Error, kind string) {
-	var f *transport.Fault
-	if e.Hint != "" || !errors.As(e.Err, &f) {
+func explain(e *Error) {
+	if e.Hint != "" {
+		return
+	}
+	f, ok := errors.AsType[*transport.Fault](e.Err)
+	if !ok {
+		if e.Class == ClassProtocol && strings.Contains(e.Message, "protocol version") {
+			versions := mcp.SupportedProtocolVersions()
+			e.Hint = fmt.Sprintf("the versions known here are %s to %s: update the older side", versions[len(versions)-1], versions[0])
+		}
 		return
 	}
 	switch f.Kind {
@@ -561,5 +573,4 @@ func explain(e *Error, kind string) {
 		}
 	case transport.KindOther, transport.KindDial, transport.KindProxy, transport.KindSevered, transport.KindStart, transport.KindTooLarge:
 	}
-	_ = kind
 }

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"github.com/mcpctl/mcpctl/internal/transport"
 )
 
 // Class says what kind of failure an [Error] is.
@@ -104,6 +106,21 @@ func (e *Error) Error() string {
 
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
+
+// NotMCP reports whether something answered that was no MCP at all: an HTTP error, a redirect, a web page.
+func (e *Error) NotMCP() bool {
+	f, ok := errors.AsType[*transport.Fault](e.Err)
+	if !ok {
+		return false
+	}
+	switch f.Kind {
+	case transport.KindStatus, transport.KindRedirect, transport.KindContent, transport.KindNotHTTP:
+		return true
+	case transport.KindOther, transport.KindDNS, transport.KindRefused, transport.KindDial, transport.KindTLS,
+		transport.KindProxy, transport.KindSevered, transport.KindStart, transport.KindExit, transport.KindTooLarge:
+	}
+	return false
+}
 
 // RPCError is a JSON-RPC 2.0 error object as the server sent it.
 type RPCError struct {

@@ -254,6 +254,8 @@ type List struct {
 	Problems []string
 	// Incomplete is set when the list was cut short.
 	Incomplete bool
+	// Unsupported is set when the server does not know the method; the list is then empty.
+	Unsupported bool
 }
 
 // maxPages bounds a list: more pages than that are a server that never ends.
@@ -284,6 +286,7 @@ func (s *Session) List(ctx context.Context, method string) (List, error) {
 		if err != nil {
 			var e *Error
 			if errors.As(err, &e) && e.RPC != nil && e.RPC.Code == codeMethodNotFound && e.kind == kindAnswered && len(seen) == 0 {
+				list.Unsupported = true
 				return list, nil
 			}
 			return list, err

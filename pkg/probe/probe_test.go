@@ -1,0 +1,314 @@
+package probe
+
+import (
+	"context"
+	"net"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/mcpctl/mcpctl/internal/demo"
+	"github.com/mcpctl/mcpctl/internal/faultlab"
+	"github.com/mcpctl/mcpctl/pkg/config"
+)
+
+// TestMain lets the test binary play the servers.
+func TestMain(m *testing.M) {
+	if len(os.Args) > 1 {
+		switch os.Args[1] {
+		case "stdio":
+			os.Exit(faultlab.Main(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
+		case "demo":
+			if err := demo.RunStdio(context.Background(), os.Stdin, os.Stdout, demo.Options{}); err != nil {
+				os.Exit(1)
+			}
+			os.Exit(0)
+		}
+	}
+	goleak.VerifyTestMain(m)
+}
+
+// child returns an entry that starts this test binary with the given words.
+func child(t *testing.T, words ...string) config.Server {
+	t.Helper()
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return config.Server{
+		Name: "s", Command: exe, Args: words, Transport: config.TransportStdio, Enabled: true,
+		// Under the race detector a process takes another second to exit, unless told otherwise.
+		Env: map[string]string{"GORACE": "atexit_sleep_ms=0"},
+	}
+}
+
+// fault returns an entry for a case of the laboratory over HTTP.
+func fault(t *testing.T, name string) config.Server {
+	t.Helper()
+	c, ok := faultlab.Find(name)
+	if !ok {
+		t.Fatalf("no case %q", name)
+	}
+	srv, err := c.Serve(faultlab.HTTPOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = srv.Close() })
+	return config.Server{Name: "s", URL: srv.URL, Transport: config.TransportAuto, Enabled: true}
+}
+
+func demoHTTP(t *testing.T, stateless bool) config.Server {
+	t.Helper()
+	srv, err := demo.ServeHTTP(t.Context(), "", demo.HTTPOptions{Stateless: stateless})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = srv.Close() })
+	return config.Server{Name: "s", URL: srv.URL(), Transport: config.TransportAuto, Enabled: true}
+}
+
+func statuses(r Report) string {
+	var b strings.Builder
+	for _, res := range r.Results {
+		b.WriteString(res.ID + " " + string(res.Status) + ": " + res.Message + "\n")
+	}
+	return b.String()
+}
+
+// TestHealthy shows that healthy servers pass every check, the drill included, on every transport and in both eras.
+func TestHealthy(t *testing.T) {
+	for name, server := range map[string]config.Server{
+		"stdio":  child(t, "demo"),
+		"http":   demoHTTP(t, false),
+		"modern": demoHTTP(t, true),
+		"sse":    fault(t, "sse-only-legacy"),
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := Run(t.Context(), &Target{Server: server, Kills: 2}, Checks())
+			if r.Verdict != Pass || r.Cause != nil {
+				t.Fatalf("verdict %s, cause %+v\n%s", r.Verdict, r.Cause, statuses(r))
+			}
+			byID := map[string]Result{}
+			for _, res := range r.Results {
+				byID[res.ID] = res
+			}
+			kill, fresh, request := byID["recovery.kill"], byID["recovery.fresh"], byID["recovery.request"]
+			if kill.Data["kills"] != 2 || kill.Data["killed_by"] == "" {
+				t.Errorf("kill %+v", kill)
+			}
+			if request.Data["executions"] != 1 {
+				t.Errorf("request %+v", request)
+			}
+			if name == "modern" {
+				if fresh.Status != Skip || kill.Data["killed_by"] != "connections dropped" {
+					t.Errorf("fresh %+v, kill %+v", fresh, kill)
+				}
+				return
+			}
+			if fresh.Data["generation"] != 3 || fresh.Data["handshakes"] != 1 || fresh.Data["old_generation"] != 2 {
+				t.Errorf("fresh %+v", fresh)
+			}
+			for _, key := range []string{"detect_ms", "fresh_ms"} {
+				if ms, ok := fresh.Data[key].(float64); !ok || ms <= 0 {
+					t.Errorf("%s is %v", key, fresh.Data[key])
+				}
+			}
+		})
+	}
+}
+
+// TestCauses shows the root cause that is named for a fault: one failing check, the class, and what it says.
+func TestCauses(t *testing.T) {
+	refused := func(t *testing.T) config.Server {
+		t.Helper()
+		l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = l.Close() }()
+		return config.Server{Name: "s", URL: "http://" + l.Addr().String() + "/mcp", Transport: config.TransportAuto, Enabled: true}
+	}
+	over := func(name string) func(*testing.T) config.Server {
+		return func(t *testing.T) config.Server { t.Helper(); return fault(t, name) }
+	}
+	as := func(name string) func(*testing.T) config.Server {
+		return func(t *testing.T) config.Server { t.Helper(); return child(t, "stdio", name) }
+	}
+	entry := func(s config.Server) func(*testing.T) config.Server {
+		return func(*testing.T) config.Server { s.Name, s.Enabled = "s", true; return s }
+	}
+	for _, tt := range []struct {
+		name  string
+		entry func(*testing.T) config.Server
+		check string
+		class string
+		words string
+	}{
+		{"both command and URL", entry(config.Server{Command: "x", URL: "http://x", Transport: "auto"}), "config.entry", "config", "command"},
+		{"variable not set", entry(config.Server{URL: "http://${NO_SUCH_VARIABLE}/", Transport: "auto"}), "config.variables", "config", "NO_SUCH_VARIABLE"},
+		{"command not found", entry(config.Server{Command: "no-such-command-here", Transport: "stdio"}), "command.found", "connect", "no-such-command-here"},
+		{"no such host", entry(config.Server{URL: "http://no-such-host.invalid/mcp", Transport: "auto"}), "net.dns", "connect", "no-such-host.invalid"},
+		{"nothing listens", refused, "net.tcp", "connect", "refused"},
+		{"self-signed", over("tls-self-signed"), "net.tls", "connect", "certificate"},
+		{"expired", over("tls-expired"), "net.tls", "connect", "expired"},
+		{"web page", over("http-html-200"), "http.endpoint", "connect", "Sign in - Corp SSO"},
+		{"wrong path", over("http-wrong-path"), "http.endpoint", "connect", "404"},
+		{"redirect to another origin", over("redirect-cross-origin-auth"), "http.endpoint", "connect", "redirects to"},
+		{"redirect loop", over("redirect-loop"), "http.endpoint", "connect", "circles"},
+		{"token wanted", over("http-401-static-bearer"), "auth.access", "auth", "401"},
+		{"ends at once", as("stdio-exit-1"), "session.open", "connect", "exit status 1"},
+		{"token missing in the environment", as("stdio-env-required"), "session.open", "connect", "exit status 78"},
+		{"unknown version", over("proto-future"), "session.open", "protocol", "2099-01-01"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			server := tt.entry(t)
+			server.Wait = time.Second
+			r := Run(t.Context(), &Target{Server: server, Kills: 1}, Checks())
+			if r.Verdict != Fail || r.Cause == nil || r.Cause.Check != tt.check || r.Cause.Class != tt.class ||
+				!strings.Contains(r.Cause.Message, tt.words) || r.Cause.Fix == "" {
+				t.Fatalf("verdict %s, cause %+v\n%s", r.Verdict, r.Cause, statuses(r))
+			}
+			for _, res := range r.Results {
+				if res.Status == Fail && res.ID != tt.check {
+					t.Errorf("a second failure: %s: %s", res.ID, res.Message)
+				}
+				if res.Status == Unknown {
+					t.Errorf("unknown: %s: %s", res.ID, res.Message)
+				}
+			}
+		})
+	}
+}
+
+// TestWarnings shows what works and should be mended.
+func TestWarnings(t *testing.T) {
+	secret := demoHTTP(t, false)
+	secret.Headers = map[string]string{"Authorization": "Bearer ghp_0123456789abcdefghij0123456789abcdef"}
+	idle := demoHTTP(t, false)
+	idle.Tools.Exclude = []string{"no_such_*"}
+	ignores := child(t, "stdio", "stdio-ignore-eof")
+	for _, tt := range []struct {
+		name   string
+		server config.Server
+		check  string
+		words  string
+	}{
+		{"literal secret", secret, "config.secrets", "headers.Authorization"},
+		{"filter without a match", idle, "config.tools", "no_such_*"},
+		{"noise", child(t, "stdio", "stdio-banner"), "session.noise", "not MCP"},
+		{"ignores the end of input", ignores, "shutdown.close", "SIGTERM"},
+		{"two tools of a name", fault(t, "dup-tool-names"), "tools.names", "twice"},
+		{"capability that is none", fault(t, "caps-lie-prompts"), "protocol.capabilities", "announced and prompts/list is not known"},
+		{"a bad tool", fault(t, "tools-bad-entry"), "tools.schemas", "inputSchema"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			r := Run(t.Context(), &Target{Server: tt.server}, Checks())
+			i := slices.IndexFunc(r.Results, func(res Result) bool { return res.ID == tt.check })
+			if i < 0 || r.Results[i].Status != Warn || !strings.Contains(r.Results[i].Message, tt.words) || r.Results[i].Fix == "" {
+				t.Fatalf("verdict %s\n%s", r.Verdict, statuses(r))
+			}
+			if r.Verdict != Warn {
+				t.Errorf("verdict %s\n%s", r.Verdict, statuses(r))
+			}
+		})
+	}
+}
+
+// TestRunner shows the runner itself: needs, panics, the end of the context, and no vacuous pass.
+func TestRunner(t *testing.T) {
+	ok := func(context.Context, *Target) Finding { return pass("ok") }
+	bad := func(context.Context, *Target) Finding { return Finding{Status: Fail, Class: "connect", Message: "bad"} }
+	nothing := func(context.Context, *Target) Finding { return skip("nothing to look at") }
+	never := func(*Target) bool { return false }
+	boom := func(context.Context, *Target) Finding { panic("boom") }
+	checks := []Check{
+		{ID: "a.one", Run: bad},
+		{ID: "a.two", Needs: []string{"a.one"}, Run: ok},
+		{ID: "a.three", Needs: []string{"a.two"}, Run: ok},
+		{ID: "b.idle", Run: nothing},
+		{ID: "b.after", Needs: []string{"b.idle", "b.not-there"}, Run: ok},
+		{ID: "b.never", Applies: never, Run: boom},
+		{ID: "c.panics", Run: boom},
+		{ID: "c.after", Needs: []string{"c.panics"}, Run: ok},
+	}
+	r := Run(t.Context(), &Target{}, checks)
+	var got []string
+	for _, res := range r.Results {
+		got = append(got, res.ID+" "+string(res.Status)+" "+res.Message)
+	}
+	want := []string{
+		"a.one fail bad", "a.two skip needs a.one", "a.three skip needs a.one",
+		"b.idle skip nothing to look at", "b.after pass ok",
+		"c.panics unknown the check itself broke: boom", "c.after skip needs c.panics",
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("got  %q\nwant %q", got, want)
+	}
+	if r.Verdict != Fail || !r.Incomplete || r.Cause.Check != "a.one" {
+		t.Errorf("verdict %s, incomplete %v, cause %+v", r.Verdict, r.Incomplete, r.Cause)
+	}
+
+	for name, tt := range map[string]struct {
+		checks []Check
+		want   Status
+	}{
+		"nothing known":        {[]Check{{ID: "b.idle", Run: nothing}}, Unknown},
+		"no checks":            {nil, Unknown},
+		"unknown beside good":  {[]Check{{ID: "a", Run: ok}, {ID: "c", Run: boom}}, Warn},
+		"only the check broke": {[]Check{{ID: "c", Run: boom}}, Unknown},
+	} {
+		if r := Run(t.Context(), &Target{}, tt.checks); r.Verdict != tt.want {
+			t.Errorf("%s: verdict %s", name, r.Verdict)
+		}
+	}
+}
+
+// TestChecks shows that the list of checks is in order: ids are unique and dotted, needs come before, texts are there.
+func TestChecks(t *testing.T) {
+	seen := map[string]bool{}
+	for _, c := range Checks() {
+		if seen[c.ID] {
+			t.Errorf("%s is there twice", c.ID)
+		}
+		seen[c.ID] = true
+		if stage, name, ok := strings.Cut(c.ID, "."); !ok || stage == "" || name == "" || c.ID != strings.ToLower(c.ID) {
+			t.Errorf("id %q", c.ID)
+		}
+		if c.Title == "" || len(c.Title) > 40 || len(c.Why) < 80 {
+			t.Errorf("%s: title %q, why %q", c.ID, c.Title, c.Why)
+		}
+		for _, n := range c.Needs {
+			if !seen[n] {
+				t.Errorf("%s needs %s, which does not come before it", c.ID, n)
+			}
+		}
+	}
+}
+
+// TestSelect shows that what is selected brings its needs along, and that words without a match are told.
+func TestSelect(t *testing.T) {
+	ids := func(only, skip []string) (string, string) {
+		selected, unmatched := Select(Checks(), only, skip)
+		var out []string
+		for _, c := range selected {
+			out = append(out, c.ID)
+		}
+		return strings.Join(out, " "), strings.Join(unmatched, " ")
+	}
+	if got, _ := ids([]string{"command"}, nil); got != "config.entry config.variables command.found" {
+		t.Errorf("only command: %s", got)
+	}
+	if got, _ := ids([]string{"command", "config"}, []string{"config.secrets", "config.file", "config.tools"}); got != "config.entry config.variables command.found" {
+		t.Errorf("skip: %s", got)
+	}
+	if _, unmatched := ids([]string{"commando"}, []string{"config.x"}); unmatched != "commando config.x" {
+		t.Errorf("unmatched: %s", unmatched)
+	}
+}
