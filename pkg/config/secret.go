@@ -147,7 +147,7 @@ func LooksSecretValue(value string) bool {
 		return true
 	}
 	if _, rest, ok := strings.Cut(value, "://"); ok {
-		authority, _, _ := cutAny(rest, "/?#")
+		authority := before(rest, "/?#")
 		user, _, hasUser := strings.Cut(authority, "@")
 		_, password, _ := strings.Cut(user, ":")
 		return hasUser && password != ""
@@ -265,7 +265,7 @@ func queryParams(raw string) []queryParam {
 func redactURL(raw string) string {
 	base, query, hasQuery := strings.Cut(raw, "?")
 	if scheme, rest, ok := strings.Cut(base, "://"); ok {
-		authority, _, _ := cutAny(rest, "/#")
+		authority := before(rest, "/#")
 		if i := strings.LastIndex(authority, "@"); i >= 0 {
 			base = scheme + "://" + masked + rest[i:]
 		}

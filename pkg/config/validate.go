@@ -172,10 +172,7 @@ func urlProblem(raw string) (message, hint string) {
 	masked := maskReferences(raw, "1")
 	scheme, rest, hasScheme := strings.Cut(masked, "://")
 	// The authority ends where path, query or fragment begin. What is before its last @ is user info.
-	authority := rest
-	if i := strings.IndexAny(rest, "/?#"); i >= 0 {
-		authority = rest[:i]
-	}
+	authority := before(rest, "/?#")
 	if hasScheme && strings.Contains(authority, "@") {
 		return "has a user name or password in it", "remove it, and put the credential into headers, as Authorization: Basic"
 	}
@@ -210,6 +207,14 @@ func urlProblem(raw string) (message, hint string) {
 		return "has no host", example
 	}
 	return "", ""
+}
+
+// before returns s up to the first of several characters.
+func before(s, chars string) string {
+	if i := strings.IndexAny(s, chars); i >= 0 {
+		return s[:i]
+	}
+	return s
 }
 
 // headerProblems says what is wrong with headers, naming them and never printing a value.
