@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/base64"
 	"encoding/json"
-	"encoding/xml"
 	"fmt"
 	"html"
 	"net/url"
@@ -150,17 +149,13 @@ func asciiJSON(s, format string) string {
 // markupForms returns the forms in HTML and XML text and attributes.
 func markupForms(s string) []string {
 	numeric := html.EscapeString(s)
-	out := []string{
+	return []string{
 		numeric,
 		strings.ReplaceAll(numeric, "&#34;", "&quot;"),
 		strings.NewReplacer("&#34;", "&quot;", "&#39;", "&apos;").Replace(numeric),
 		strings.NewReplacer("&#34;", `"`, "&#39;", "'").Replace(numeric), // in text, quotes need no escape
+		strings.NewReplacer("\t", "&#x9;", "\n", "&#xA;", "\r", "&#xD;").Replace(numeric), // in XML
 	}
-	var b strings.Builder
-	if err := xml.EscapeText(&b, []byte(s)); err == nil {
-		out = append(out, b.String())
-	}
-	return out
 }
 
 // base64Forms returns the forms in which s appears inside base64, in both alphabets. What precedes s in the encoded

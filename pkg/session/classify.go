@@ -30,6 +30,7 @@ import (
 	"net/http"
 	"regexp"
 	"strings"
+	"sync"
 
 	"github.com/mcpctl/mcpctl/internal/transport"
 )
@@ -72,7 +73,7 @@ func decide(k kind, repeatable bool) verdict {
 
 // sessionPhrases are what servers say when the transport's session is gone, in a refusal. The list is closed: each
 // phrase is whole, so that an application's own "session_id is required" is not taken for one.
-var sessionPhrases = regexp.MustCompile(`(?i)\b(` + strings.Join([]string{
+var sessionPhrases = lazily(`(?i)\b(` + strings.Join([]string{
 	`session (id )?(was |is )?not found`,
 	`session (id )?(has |is |was )?(been )?(expired|terminated|closed|invalidated|evicted)`,
 	`session (id )?(does not|doesn't|no longer) exists?`,
@@ -86,8 +87,13 @@ var sessionPhrases = regexp.MustCompile(`(?i)\b(` + strings.Join([]string{
 	`could not find session`,
 }, "|") + `)\b`)
 
+// lazily returns an expression that is compiled when it is first needed: most commands never need it.
+func lazily(expr string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expr) })
+}
+
 // initPhrases are what a server says that has made a new, empty session of an unknown id.
-var initPhrases = regexp.MustCompile(`(?i)\b(server|session|client|connection) (is |was |has )?not (been )?(yet )?initiali[sz]ed\b`)
+var initPhrases = lazily(`(?i)\b(server|session|client|connection) (is |was |has )?not (been )?(yet )?initiali[sz]ed\b`)
 
 // evidence is everything that is known about a failed request.
 type evidence struct {
@@ -164,10 +170,10 @@ func (ev evidence) byAnswer(e *Error) {
 // sessionWords reports whether a text says that the transport's session is gone. Without a session there is none to lose;
 // only a server that has forgotten the handshake can say so of a session without an id.
 func (ev evidence) sessionWords(text string, carried bool) bool {
-	if carried && sessionPhrases.MatchString(text) {
+	if carried && sessionPhrases().MatchString(text) {
 		return true
 	}
-	return (carried || ev.opened && ev.legacy) && initPhrases.MatchString(text)
+	return (carried || ev.opened && ev.legacy) && initPhrases().MatchString(text)
 }
 
 // byFault judges what went wrong on the wire.

@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"net/url"
 	"os"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -251,7 +250,7 @@ func (o *opening) pins(version string) bool {
 }
 
 // versionDate is how protocol versions look.
-var versionDate = regexp.MustCompile(`\b20\d\d-\d\d-\d\d\b`)
+var versionDate = lazily(`\b20\d\d-\d\d-\d\d\b`)
 
 // offered returns the newest protocol version that both sides know, if a server refused the handshake with 400 and named
 // its versions; else "".
@@ -259,7 +258,7 @@ func offered(e *Error) string {
 	if e == nil || e.Status != http.StatusBadRequest || e.Phase != "initialize" {
 		return ""
 	}
-	named := versionDate.FindAllString(e.Message, -1)
+	named := versionDate().FindAllString(e.Message, -1)
 	for _, v := range mcp.SupportedProtocolVersions() {
 		if v < legacyVersion && slices.Contains(named, v) {
 			return v

@@ -441,7 +441,7 @@ func TestSessionPhrases(t *testing.T) {
 		"obsession not found":                         false,
 		"the checkout session needs a session key":    false,
 	} {
-		if got := sessionPhrases.MatchString(text); got != want {
+		if got := sessionPhrases().MatchString(text); got != want {
 			t.Errorf("%q: %v", text, got)
 		}
 	}
