@@ -154,8 +154,20 @@ func markupForms(s string) []string {
 		strings.ReplaceAll(numeric, "&#34;", "&quot;"),
 		strings.NewReplacer("&#34;", "&quot;", "&#39;", "&apos;").Replace(numeric),
 		strings.NewReplacer("&#34;", `"`, "&#39;", "'").Replace(numeric), // in text, quotes need no escape
-		strings.NewReplacer("\t", "&#x9;", "\n", "&#xA;", "\r", "&#xD;").Replace(numeric), // in XML
+		xmlForm(numeric),
 	}
+}
+
+// xmlForm returns what an XML encoder makes of escaped text: white space as references, and the replacement character
+// for what XML does not allow.
+func xmlForm(escaped string) string {
+	allowed := func(r rune) rune {
+		if r < ' ' && r != '\t' && r != '\n' && r != '\r' || r == 0xFFFE || r == 0xFFFF {
+			return '\uFFFD'
+		}
+		return r
+	}
+	return strings.NewReplacer("\t", "&#x9;", "\n", "&#xA;", "\r", "&#xD;").Replace(strings.Map(allowed, escaped))
 }
 
 // base64Forms returns the forms in which s appears inside base64, in both alphabets. What precedes s in the encoded
