@@ -492,7 +492,7 @@ func FuzzBuild(f *testing.F) {
 			t.Errorf("%q: %s is no object: %v", words, got, err)
 		}
 		if err := Check(got, in.Schema); err != nil {
-			usage(t, err)
+			_ = usage(t, err)
 		}
 	})
 }
@@ -505,7 +505,7 @@ func FuzzBuildKeepsValues(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		got, err := Build(Input{Words: []string{"s=" + escapeAt(text), "n=" + escapeAt(text)}, Schema: json.RawMessage(wide)})
 		if !utf8.ValidString(text) {
-			usage(t, err)
+			_ = usage(t, err)
 			return
 		}
 		var back struct {

@@ -257,7 +257,7 @@ func (c *checker) find(n, v *value, at *path) []problem {
 	}
 	for _, key := range []string{"anyOf", "oneOf"} {
 		if g := n.get(key); g.isArray() && len(g.items) > 0 {
-			found = merge(found, c.checkAlternatives(n, g.items, v, at))
+			found = merge(found, c.checkAlternatives(g.items, v, at))
 		}
 	}
 	return found
@@ -653,7 +653,7 @@ func (c *checker) ownAt(n *value, st step) []*value {
 
 // checkAlternatives checks v against anyOf or oneOf and says what is wrong with the alternative that was most likely
 // meant.
-func (c *checker) checkAlternatives(n *value, group []*value, v *value, at *path) []problem {
+func (c *checker) checkAlternatives(group []*value, v *value, at *path) []problem {
 	s := c.schema
 	var best []problem
 	var allowed types

@@ -213,7 +213,7 @@ func TestCheckIsBoundedByTheSizeOfTheSchema(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		usage(t, Check(args, schema))
+		_ = usage(t, Check(args, schema))
 		if got := Signature("t", schema); got != "t(a: integer)" {
 			t.Errorf("%s: %s", keyword, got)
 		}

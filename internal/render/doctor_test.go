@@ -1,0 +1,127 @@
+package render
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/charmbracelet/x/ansi"
+
+	"github.com/mcpctl/mcpctl/pkg/probe"
+)
+
+var update = flag.Bool("update", false, "write the golden files")
+
+// golden compares text with a golden file.
+func golden(t *testing.T, name, got string) {
+	t.Helper()
+	path := filepath.Join("testdata", name)
+	if *update {
+		if err := os.MkdirAll("testdata", 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(got), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got != string(want) {
+		t.Errorf("%s:\n%s\nwant:\n%s", name, got, want)
+	}
+}
+
+func result(id string, status probe.Status, message string, ms int) probe.Result {
+	return probe.Result{
+		ID: id, Title: "title of " + id, Elapsed: time.Duration(ms) * time.Millisecond,
+		Finding: probe.Finding{Status: status, Message: message},
+	}
+}
+
+// reports are one of each verdict.
+func reports() []probe.Report {
+	broken := result("http.endpoint", probe.Fail, "initialize: the answer is a web page (200 text/html): \"Sign in\x1b[2J\"", 12)
+	broken.Class, broken.Fix = "connect", "check the URL: the MCP endpoint often has a path of its own, such as /mcp"
+	broken.Detail = "POST http://127.0.0.1:1/: 200 text/html\npage title: \"Sign in\"\nthree\nfour\nfive\nsix"
+	broken.Data = map[string]any{"http_status": 200}
+	noisy := result("session.noise", probe.Warn, "2 line(s) are not MCP; line 1 is \"ready\"", 0)
+	noisy.Fix = "write logs and banners to standard error"
+	return []probe.Report{
+		{
+			Name: "web", Transport: "auto", Target: "http://127.0.0.1:1/", Verdict: probe.Fail, Elapsed: 400 * time.Millisecond,
+			Cause: &probe.Cause{Check: broken.ID, Class: broken.Class, Message: broken.Message, Detail: broken.Detail, Fix: broken.Fix},
+			Results: []probe.Result{
+				result("config.entry", probe.Pass, "valid", 0), result("net.tcp", probe.Pass, "127.0.0.1:1", 38), broken,
+				result("auth.access", probe.Skip, "needs http.endpoint", 0), result("session.open", probe.Skip, "needs http.endpoint", 0),
+				result("tools.list", probe.Skip, "needs http.endpoint", 0),
+			},
+		},
+		{
+			Name: "notes", Transport: "stdio", Target: "npx -y @example/a-server-with-a-rather-long-name --and --many words", Verdict: probe.Pass,
+			Elapsed: 1234 * time.Millisecond,
+			Results: []probe.Result{
+				result("session.open", probe.Pass, "notes 1.0, stdio, protocol 2025-11-25", 900),
+				result("recovery.kill", probe.Pass, "SIGKILL to process group 1", 3),
+			},
+			Timing: []probe.Span{{Name: "start", Elapsed: 3 * time.Millisecond}, {Name: "notifications/initialized", Elapsed: time.Millisecond}},
+		},
+		{
+			Name: "chatty", Transport: "stdio", Target: "chatty", Verdict: probe.Warn, Incomplete: true, Elapsed: 12 * time.Millisecond,
+			Results: []probe.Result{
+				result("session.open", probe.Pass, "unnamed server, stdio, protocol 2025-11-25", 9), noisy,
+				result("tools.list", probe.Unknown, "the check itself broke: boom", 0),
+			},
+		},
+	}
+}
+
+// TestDoctor shows the report as people see it: every verdict, short and verbose, one server and several.
+func TestDoctor(t *testing.T) {
+	for name, tt := range map[string]struct {
+		screen  Screen
+		reports []probe.Report
+		options DoctorOptions
+	}{
+		"doctor_several.txt": {Screen{}, reports(), DoctorOptions{Next: "mcpctl doctor -v web"}},
+		"doctor_one.txt":     {Screen{}, reports()[:1], DoctorOptions{Next: "mcpctl doctor -v web"}},
+		"doctor_verbose.txt": {Screen{}, reports(), DoctorOptions{Verbose: true}},
+		"doctor_colour.txt":  {Screen{Terminal: true, Colour: true, Width: 80}, reports()[:1], DoctorOptions{}},
+		"doctor_narrow.txt":  {Screen{Terminal: true, Width: 50}, reports(), DoctorOptions{}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var b bytes.Buffer
+			if err := Doctor(&b, tt.screen, tt.reports, tt.options); err != nil {
+				t.Fatal(err)
+			}
+			golden(t, name, b.String())
+			width := tt.screen.Width
+			if width == 0 {
+				width = 80
+			}
+			for line := range strings.Lines(b.String()) {
+				if w := ansi.StringWidth(strings.TrimRight(line, "\n")); w > width {
+					t.Errorf("%d columns: %s", w, line)
+				}
+			}
+			if !tt.screen.Colour && strings.ContainsRune(b.String(), '\x1b') {
+				t.Error("an escape sequence came through")
+			}
+		})
+	}
+}
+
+// TestDoctorDocument shows the JSON document.
+func TestDoctorDocument(t *testing.T) {
+	data, err := json.MarshalIndent(DoctorDocument(reports(), 1500*time.Millisecond), "", "  ")
+	if err != nil {
+		t.Fatal(err)
+	}
+	golden(t, "doctor.json", string(data)+"\n")
+}
