@@ -1,0 +1,356 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/mcpctl/mcpctl/internal/render"
+	"github.com/mcpctl/mcpctl/internal/toolargs"
+	"github.com/mcpctl/mcpctl/pkg/config"
+	"github.com/mcpctl/mcpctl/pkg/session"
+)
+
+type addOptions struct {
+	entryFlags
+	include            []string
+	exclude            []string
+	disabled           bool
+	noCheck            bool
+	replace            bool
+	yes                bool
+	allowLiteralSecret bool
+
+	// The words of other tools.
+	url         string
+	bearerToken string
+}
+
+func newAddCmd(a *app) *cobra.Command {
+	var o addOptions
+	cmd := &cobra.Command{
+		Use:   "add NAME URL | add NAME -- COMMAND [ARG...]",
+		Short: "Add a server to the configuration",
+		Long: `Add a server to the configuration: one that is reached by URL, or a command that
+is started. First it is contacted, and what was found is shown; what does not
+work is not saved, unless with --no-check.
+
+Values of --header and --env may hold ${VARIABLE}, in single quotes: it is
+replaced when the server is used, and the value stays out of the file.`,
+		Example: `  mcpctl add search https://search.example/mcp
+  mcpctl add search https://search.example/mcp \
+    --header 'Authorization: Bearer ${SEARCH_TOKEN}'
+  mcpctl add notes --env NOTES_TOKEN -- npx -y @example/notes ~/notes`,
+		RunE: func(cmd *cobra.Command, args []string) error { return o.run(cmd, a, args) },
+		ValidArgsFunction: func(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringArrayVar(&o.include, "include", nil, "use only the tools that this `glob` matches; repeatable")
+	flags.StringArrayVar(&o.exclude, "exclude", nil, "leave out the tools that this `glob` matches; repeatable")
+	flags.BoolVar(&o.disabled, "disabled", false, "save it disabled")
+	flags.BoolVar(&o.noCheck, "no-check", false, "save it without contacting it")
+	flags.BoolVar(&o.replace, "replace", false, "replace an entry of that name")
+	flags.BoolVarP(&o.yes, "yes", "y", false, "do not ask")
+	flags.BoolVar(&o.allowLiteralSecret, "allow-literal-secret", false, "save a secret as it is written")
+	share(flags, o.register)
+	flags.BoolVar(&o.replace, "force", false, "the same as --replace")
+	flags.StringVar(&o.url, "url", "", "the `URL`")
+	flags.StringVar(&o.bearerToken, "bearer-token-env-var", "", "send the token in this `variable`")
+	for _, accepted := range sortedKeys(acceptedFlags()["add"]) {
+		_ = flags.MarkHidden(accepted) // they are defined above
+	}
+	return cmd
+}
+
+// addDocument is the output of add.
+type addDocument struct {
+	Version  int          `json:"version"`
+	Config   string       `json:"config"`
+	Added    string       `json:"added,omitempty"`
+	Replaced string       `json:"replaced,omitempty"`
+	Server   serverBody   `json:"server"`
+	Tools    []string     `json:"tools,omitempty"`
+	Session  *sessionBody `json:"session,omitempty"`
+}
+
+func (o *addOptions) run(cmd *cobra.Command, a *app, args []string) error {
+	ctx := cmd.Context()
+	path, err := a.editablePath()
+	if err != nil {
+		return err
+	}
+	server, err := o.server(cmd, a, args)
+	if err != nil {
+		return err
+	}
+	c, err := a.loadConfig(cmd.Context())
+	if err != nil {
+		return err
+	}
+	_, exists := c.Server(server.Name)
+	if exists && !o.replace {
+		return usagef("there is a server %q already", server.Name).hint("%s", a.inserted(cmd, "--replace"))
+	}
+	if err := o.checkSecrets(a, server); err != nil {
+		return err
+	}
+	doc := addDocument{Version: documentVersion, Config: path, Server: newServerBody(server)}
+	if !o.noCheck {
+		if err := o.check(ctx, a, server, &doc); err != nil {
+			return err
+		}
+	}
+	err = config.EditContext(ctx, path, func(d *config.Document) error {
+		switch has := d.Has(server.Name); {
+		case has && o.replace:
+			doc.Replaced = server.Name
+			return d.Replace(server)
+		default:
+			doc.Added = server.Name
+			return d.Add(server)
+		}
+	})
+	if err != nil {
+		return err
+	}
+	if a.json() {
+		return a.print(ctx, doc)
+	}
+	verb := "added"
+	if doc.Replaced != "" {
+		verb = "replaced"
+	}
+	name := toolargs.Quote(server.Name)
+	if _, err := fmt.Fprintf(a.out(), "%s %s in %s\n", verb, name, path); err != nil {
+		return err
+	}
+	if a.io.StdoutTTY() {
+		_, err = fmt.Fprintf(a.out(), "Next: mcpctl tools %s\n", name)
+	}
+	return err
+}
+
+// server returns the entry that the words and flags describe.
+func (o *addOptions) server(cmd *cobra.Command, a *app, args []string) (config.Server, error) {
+	server, err := o.named(cmd, a, args)
+	if err != nil {
+		return server, err
+	}
+	if err := config.ValidateName(server.Name); err != nil {
+		return server, err
+	}
+	server.Enabled = !o.disabled
+	server.Tools = config.ToolFilter{Include: o.include, Exclude: o.exclude}
+	if err := o.apply(cmd.Flags(), &server); err != nil {
+		return server, err
+	}
+	if v := o.bearerToken; v != "" {
+		setHeader(&server, "Authorization", "Bearer ${"+v+"}")
+	}
+	if err := o.misfit(cmd.Flags(), server); err != nil {
+		return server, err
+	}
+	for _, e := range o.env {
+		if name, _, assigned := strings.Cut(e, "="); !assigned {
+			if _, set := a.lookup(name); !set {
+				return server, &config.UnsetError{Server: server.Name, Vars: []config.UnsetVar{{Name: name, Place: "--env"}}}
+			}
+		}
+	}
+	return server, server.Validate()
+}
+
+// named returns the entry with its name and what it points at.
+func (o *addOptions) named(cmd *cobra.Command, a *app, args []string) (config.Server, error) {
+	server := config.Server{Transport: config.TransportAuto}
+	fail := func(e *usageError) (config.Server, error) { return server, e }
+	dash := cmd.ArgsLenAtDash()
+	words := a.scan(cmd)
+	if o.url != "" {
+		if len(args) != 1 || dash >= 0 {
+			return fail(usagef("--url wants a name and nothing else").hint("mcpctl add NAME %s", toolargs.Quote(o.url)))
+		}
+		args = append(args, o.url)
+	}
+	switch {
+	case dash == 0:
+		return fail(usagef("the name of the server comes before --").hint("%s", a.corrected("--", "NAME", "--")))
+	case dash > 1:
+		return fail(usagef("only the name of the server stands before --, and %q is one too many", args[1]).hint("%s", usageLine(cmd)))
+	case dash == 1 && len(args) == 1:
+		return fail(usagef("no command after --").hint("mcpctl add %s -- COMMAND ARG…", toolargs.Quote(args[0])))
+	case dash == 1:
+		server.Name, server.Command, server.Args, server.Transport = args[0], args[1], args[2:], config.TransportStdio
+		return server, nil
+	case len(args) == 0:
+		return fail(usagef("no server named").hint("mcpctl add NAME URL").hint("mcpctl add NAME -- COMMAND ARG…"))
+	case len(args) == 1 && isURL(args[0]):
+		return fail(usagef("the server needs a name").hint("%s", a.corrected(args[0], nameFor(args[0]), toolargs.Quote(args[0]))))
+	case len(args) == 1:
+		name := toolargs.Quote(args[0])
+		return fail(usagef("what is %s? neither a URL nor a command is given", name).
+			hint("mcpctl add %s URL", name).hint("mcpctl add %s -- COMMAND ARG…", name))
+	case len(args) == 2 && isURL(args[1]):
+		server.Name, server.URL = args[0], args[1]
+		return server, nil
+	case len(args) == 2 && isURL(args[0]):
+		swapped := []string{toolargs.Quote(args[1]), toolargs.Quote(args[0])}
+		return fail(usagef("the name comes before the URL").hint("%s", a.correctedArguments(args, swapped)))
+	case isURL(args[1]):
+		return fail(usagef("%q is one too many after the URL", args[2]).hint("%s", usageLine(cmd)))
+	case len(args) == 2 && looksLikeHost(args[1]):
+		return fail(usagef("%q is not a URL: http:// or https:// is missing", args[1]).
+			hint("%s", a.corrected(args[1], toolargs.Quote("https://"+args[1]))))
+	default:
+		return fail(usagef("the command of a server comes after --").hint("%s", words.withDash(addCommandAt)))
+	}
+}
+
+// checkSecrets refuses values that look like secrets written out, with the line that keeps them out of the file.
+func (o *addOptions) checkSecrets(a *app, server config.Server) error {
+	found := server.LiteralSecrets()
+	if len(found) == 0 || o.allowLiteralSecret {
+		return nil
+	}
+	words := slices.Clone(a.args)
+	e := usagef("%s: a secret would be written into the file", found[0].Place)
+	for _, secret := range found {
+		key, name, _ := strings.Cut(secret.Place, ".")
+		switch key {
+		case "headers":
+			value := secretReference(server.Name, name, server.Headers[name])
+			e.hint("export %s=…", variableFor(server.Name, name))
+			replaceValue(words, func(v string) (string, bool) {
+				n, _, found := strings.Cut(v, ":")
+				return name + ": " + value, found && strings.EqualFold(strings.TrimSpace(n), name)
+			})
+		case "env":
+			e.hint("export %s=…", name)
+			replaceValue(words, func(v string) (string, bool) {
+				n, _, found := strings.Cut(v, "=")
+				return name, found && n == name
+			})
+		default:
+			variable := variableFor(server.Name, secret.Name)
+			e.hint("export %s=…", variable)
+			replaceValue(words, func(v string) (string, bool) { return withQuery(v, secret.Name, "${"+variable+"}"), isURL(v) })
+		}
+	}
+	return e.hint("%s", line(quoted(words))).hint("or, to save it as it is: --allow-literal-secret")
+}
+
+// replaceValue replaces the words for which change returns another, those behind an equals sign of a flag included.
+func replaceValue(words []string, change func(string) (string, bool)) {
+	for i, word := range words {
+		flag, value, assigned := strings.Cut(word, "=")
+		if !assigned || !strings.HasPrefix(flag, "--") {
+			flag, value = "", word
+		}
+		if changed, ok := change(value); ok {
+			words[i] = changed
+			if flag != "" {
+				words[i] = flag + "=" + changed
+			}
+		}
+	}
+}
+
+// withQuery returns a URL with another value for a parameter of its query.
+func withQuery(address, name, value string) string {
+	base, query, _ := strings.Cut(address, "?")
+	pairs := strings.Split(query, "&")
+	for i, pair := range pairs {
+		key, _, _ := strings.Cut(pair, "=")
+		if decoded, err := url.QueryUnescape(key); err == nil && decoded == name {
+			pairs[i] = key + "=" + value
+		}
+	}
+	return base + "?" + strings.Join(pairs, "&")
+}
+
+// check contacts the server and shows what was found. When that fails it returns the failure, unless a person at the
+// terminal wants the entry all the same.
+func (o *addOptions) check(ctx context.Context, a *app, server config.Server, doc *addDocument) error {
+	err := o.contact(ctx, a, server, doc)
+	if err == nil || ctx.Err() != nil {
+		return err
+	}
+	f, _ := classify(err, false)
+	if !a.canPrompt() || f.code == codeUsage {
+		return &notSavedError{cause: err}
+	}
+	a.warn(f.text(a.global.verbose > 0, a.errWidth()))
+	save, askErr := a.asker().Confirm(ctx, "Save it all the same?")
+	switch {
+	case askErr != nil:
+		return askErr
+	case !save:
+		return reportedError(f.code)
+	}
+	return nil
+}
+
+// notSavedError is the failure of a check before an entry is saved.
+type notSavedError struct{ cause error }
+
+func (e *notSavedError) Error() string { return e.cause.Error() }
+func (e *notSavedError) Unwrap() error { return e.cause }
+
+func (o *addOptions) contact(ctx context.Context, a *app, server config.Server, doc *addDocument) error {
+	stop := a.live("contacting " + server.Name)
+	defer stop()
+	return a.with(ctx, server, func(s *session.Supervisor) error {
+		list, err := a.tools(ctx, s, server)
+		stop()
+		if err != nil {
+			return err
+		}
+		a.tellRecovery()
+		count := len(list.tools)
+		info := s.Stats().Info
+		b := &doc.Server
+		b.State, b.Tools, b.Problems = stateReady, &count, list.problems
+		b.Era, b.ProtocolVersion = string(info.Era), info.ProtocolVersion
+		b.ServerName, b.ServerVersion = info.ServerName, info.ServerVersion
+		ms := info.Elapsed.Milliseconds()
+		b.LatencyMS = &ms
+		doc.Tools, doc.Session = list.names(), a.sessionBody()
+		if a.json() {
+			return nil
+		}
+		if err := o.showFound(a, info, list); err != nil {
+			return err
+		}
+		a.tellProblems(list)
+		return nil
+	})
+}
+
+func (o *addOptions) showFound(a *app, info session.Info, list toolList) error {
+	screen := a.screen()
+	who := strings.TrimSpace(info.ServerName + " " + info.ServerVersion)
+	if who == "" {
+		who = "a server without a name"
+	}
+	first := fmt.Sprintf("found %s by %s, protocol %s (%s), in %s",
+		render.OneLine(who), info.Transport, info.ProtocolVersion, info.Era, shortLatency(info.Elapsed))
+	tools := "no tools"
+	switch n := len(list.tools); {
+	case n == 1:
+		tools = "1 tool: " + list.tools[0].name
+	case n > 1:
+		tools = fmt.Sprintf("%d tools: %s", n, strings.Join(list.names(), ", "))
+	}
+	if n := len(list.hidden); n > 0 {
+		tools += fmt.Sprintf("; %d left out", n)
+	}
+	_, err := io.WriteString(a.out(), render.Cut(first, screen.Width)+"\n"+render.Cut(render.OneLine(tools), screen.Width)+"\n")
+	return err
+}

@@ -1,0 +1,221 @@
+package main
+
+import (
+	"context"
+	"io"
+	"log/slog"
+	"slices"
+	"strings"
+
+	"github.com/mcpctl/mcpctl/internal/iostreams"
+	"github.com/mcpctl/mcpctl/internal/redact"
+	"github.com/mcpctl/mcpctl/internal/render"
+	"github.com/mcpctl/mcpctl/pkg/config"
+	"github.com/mcpctl/mcpctl/pkg/session"
+)
+
+// process is what a run takes from the process around it.
+type process struct {
+	// args are the words after the program's name.
+	args   []string
+	io     *iostreams.IOStreams
+	lookup func(string) (string, bool)
+	home   string
+	// executable is the path of this program, to start the demonstration server with.
+	executable string
+	// kill is closed when all children must be killed at once.
+	kill  <-chan struct{}
+	build build
+}
+
+// app is what the commands of one run share.
+type app struct {
+	process
+	global globalOptions
+	filter *render.Filter
+	redact *redact.Redactor
+	logger *slog.Logger
+
+	// config is loaded at most once.
+	config *config.Config
+	// used is the supervisor whose session the output tells of, nil if there is none.
+	used *session.Supervisor
+}
+
+// globalOptions are the flags that every command has.
+type globalOptions struct {
+	config  string
+	output  string
+	json    bool
+	jq      string
+	verbose int
+	color   string
+	noInput bool
+}
+
+// run executes one command line and returns the exit code.
+func run(ctx context.Context, p process) int {
+	a := newApp(p)
+	a.hideSecretWords()
+	root := newRootCmd(a)
+	root.SetArgs(words(p.args))
+	err := root.ExecuteContext(ctx)
+	return a.finish(ctx, err)
+}
+
+func newApp(p process) *app {
+	return &app{process: p, redact: new(redact.Redactor), logger: slog.New(slog.DiscardHandler)}
+}
+
+// words returns args, never nil: cobra would take nil for the words of the process.
+func words(args []string) []string {
+	if args == nil {
+		return []string{}
+	}
+	return args
+}
+
+// finish reports err, if it has to be, and returns the exit code.
+func (a *app) finish(ctx context.Context, err error) int {
+	f, failed := classify(err, ctx.Err() != nil)
+	if !failed {
+		return codeOK
+	}
+	if f.reported {
+		return f.code
+	}
+	if a.json() {
+		doc := errorDocument{Version: documentVersion, Error: f.body(), Session: a.sessionBody()}
+		if err := a.writeDocument(doc); err != nil {
+			a.logger.DebugContext(ctx, "error document not written", "error", err)
+		}
+	}
+	a.warn(f.text(a.global.verbose > 0, a.errWidth()))
+	return f.code
+}
+
+// json reports whether the output is a JSON document. It looks at the words themselves, because a usage error is a
+// document too when the flags could not be parsed.
+func (a *app) json() bool {
+	if a.global.json || a.global.output == formatJSON || a.global.jq != "" {
+		return true
+	}
+	for i, word := range a.args {
+		next := ""
+		if i+1 < len(a.args) {
+			next = a.args[i+1]
+		}
+		switch {
+		case word == "--":
+			return false
+		case word == "--json", word == "--json=true", word == "-ojson", word == "-o=json", word == "--output=json",
+			word == "-q", word == "--jq", strings.HasPrefix(word, "--jq="):
+			return true
+		case (word == "-o" || word == "--output") && next == formatJSON:
+			return true
+		}
+	}
+	return false
+}
+
+// screen says where text on standard output goes.
+func (a *app) screen() render.Screen {
+	s := render.Screen{Terminal: a.io.StdoutTTY(), Colour: a.io.ColorEnabled(true)}
+	if s.Terminal {
+		s.Width = a.io.Width()
+	}
+	return s
+}
+
+// errWidth is the width of standard error's terminal, 0 if there is none.
+func (a *app) errWidth() int {
+	if !a.io.StderrTTY() {
+		return 0
+	}
+	return a.io.Width()
+}
+
+// out returns standard output with the secrets masked. What a tool returned is data and goes to a.io.Out.
+func (a *app) out() io.Writer { return masked{a.redact, a.io.Out} }
+
+// errOut returns standard error with the secrets masked.
+func (a *app) errOut() io.Writer { return masked{a.redact, a.io.Err} }
+
+// masked masks secrets in each write by itself, so nothing is held back. Its users write whole lines.
+type masked struct {
+	redact *redact.Redactor
+	w      io.Writer
+}
+
+func (m masked) Write(p []byte) (int, error) {
+	if _, err := m.w.Write(m.redact.Bytes(p)); err != nil {
+		return 0, err
+	}
+	return len(p), nil
+}
+
+// warn writes text, whole lines, to standard error. There is nobody to tell when that fails.
+func (a *app) warn(text string) { _, _ = io.WriteString(a.errOut(), text) }
+
+// note tells a person something beside the output.
+func (a *app) note(text string) { a.warn("mcpctl: note: " + text + "\n") }
+
+// writeDocument writes a JSON document in which every string is masked.
+func (a *app) writeDocument(doc any) error {
+	raw, err := a.document(doc)
+	if err != nil {
+		return err
+	}
+	return render.JSON(a.io.Out, a.screen(), raw)
+}
+
+// print writes a document to standard output, through the filter of --jq if there is one.
+func (a *app) print(ctx context.Context, doc any) error {
+	raw, err := a.document(doc)
+	if err != nil {
+		return err
+	}
+	return a.printData(ctx, raw)
+}
+
+// printData is like print, for a document that holds what a server returned as data: nothing in it is masked.
+func (a *app) printData(ctx context.Context, doc any) error {
+	if a.filter == nil {
+		return render.JSON(a.io.Out, a.screen(), doc)
+	}
+	raw, err := render.Marshal(doc)
+	if err != nil {
+		return err
+	}
+	if err := a.filter.Apply(ctx, a.io.Out, a.screen(), raw); err != nil {
+		if isBrokenPipe(err) || ctx.Err() != nil {
+			return err
+		}
+		return &filterError{cause: err}
+	}
+	return nil
+}
+
+// document returns value as JSON with the secrets masked in its strings. Masking the whole text could hit the digits
+// of a number.
+func (a *app) document(value any) (rawDocument, error) {
+	raw, err := render.Marshal(value)
+	if err != nil {
+		return nil, err
+	}
+	return render.EditStrings(raw, func(_ []string, text string) string { return a.redact.String(text) })
+}
+
+// canPrompt reports whether a person can be asked something.
+func (a *app) canPrompt() bool {
+	return a.io.CanPrompt(a.global.noInput, a.json(), a.io.CI())
+}
+
+// names returns the names of servers.
+func names(servers []config.Server) []string {
+	out := make([]string, 0, len(servers))
+	for _, s := range servers {
+		out = append(out, s.Name)
+	}
+	return slices.Clip(out)
+}

@@ -1,0 +1,317 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/mcpctl/mcpctl/internal/render"
+	"github.com/mcpctl/mcpctl/internal/toolargs"
+	"github.com/mcpctl/mcpctl/pkg/config"
+	"github.com/mcpctl/mcpctl/pkg/session"
+)
+
+type callOptions struct {
+	serverFlags
+	args        string
+	noValidate  bool
+	dryRun      bool
+	maxChars    int
+	retryUnsafe bool
+	save        string
+}
+
+func newCallCmd(a *app) *cobra.Command {
+	var o callOptions
+	cmd := &cobra.Command{
+		Use:   "call SERVER TOOL [ARG...]",
+		Short: "Call a tool of a server",
+		Long: `Call a tool. An argument is key=value, typed by the tool's schema, or key:=JSON;
+mcpctl help arguments tells the rest. What the tool returns goes to stdout, and
+its error to stderr with exit code 5.
+
+A call whose outcome is not known is repeated only if the tool says that this
+does no harm, or with --retry-unsafe.`,
+		Example: `  mcpctl call demo add a=1 b=2
+  mcpctl call demo weather city='New York' --jq .result.structuredContent
+  mcpctl call --stdio 'npx -y @example/notes' search --args @query.json`,
+		ValidArgsFunction: a.completeServers(1),
+		RunE:              func(cmd *cobra.Command, args []string) error { return o.run(cmd, a, args) },
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&o.args, "args", "", "all arguments as one `JSON` object, or @FILE, or -")
+	flags.StringVarP(&o.args, "data", "d", "", "the same as --args")
+	_ = flags.MarkHidden("data") // it is defined in the line before
+	flags.BoolVar(&o.noValidate, "no-validate", false, "send what is written, whatever the schema says")
+	flags.BoolVar(&o.dryRun, "dry-run", false, "show the arguments, and call nothing")
+	flags.IntVar(&o.maxChars, "max-chars", 0, "cut what comes back to `N` characters")
+	flags.BoolVar(&o.retryUnsafe, "retry-unsafe", false, "repeat a call that may have been executed")
+	flags.StringVar(&o.save, "save", "", "save images, audio and resources in `dir`")
+	o.register(flags)
+	return cmd
+}
+
+// callDocument is the output of call.
+type callDocument struct {
+	Version   int             `json:"version"`
+	Server    string          `json:"server"`
+	Tool      string          `json:"tool"`
+	Result    json.RawMessage `json:"result"`
+	Truncated bool            `json:"truncated,omitempty"`
+	Session   *sessionBody    `json:"session,omitempty"`
+	ElapsedMS int64           `json:"elapsed_ms"`
+	// Error is there when the call was made, and what came after it failed.
+	Error *errorBody `json:"error,omitempty"`
+}
+
+// dryRunDocument is the output of call --dry-run.
+type dryRunDocument struct {
+	Version   int             `json:"version"`
+	Server    string          `json:"server"`
+	Tool      string          `json:"tool"`
+	Arguments json.RawMessage `json:"arguments"`
+	DryRun    bool            `json:"dry_run"`
+	Session   *sessionBody    `json:"session,omitempty"`
+}
+
+// toolCall is a call that has been prepared.
+type toolCall struct {
+	server    config.Server
+	tool      string
+	arguments json.RawMessage
+	// parameters are the names that the tool's schema has.
+	parameters []string
+	// repeatable is set when a second execution does no harm, or is accepted.
+	repeatable bool
+}
+
+func (o *callOptions) run(cmd *cobra.Command, a *app, args []string) error {
+	ctx := cmd.Context()
+	flags := cmd.Flags()
+	if flags.Changed("max-chars") && o.maxChars <= 0 {
+		return usagef("--max-chars: must be more than zero")
+	}
+	if (flags.Changed("args") || flags.Changed("data")) && o.args == "" {
+		return usagef("--args: is empty").hint("--args '{}'")
+	}
+	if err := a.callWords(ctx, args, o.stdio != ""); err != nil {
+		return err
+	}
+	server, rest, err := a.resolve(cmd, &o.serverFlags, args)
+	if err != nil {
+		return err
+	}
+	if len(rest) == 0 {
+		return usagef("no tool named").hint("%s", usageLine(cmd)).hint("mcpctl tools %s shows the tools there are", o.words(args))
+	}
+	source, err := o.read(ctx, a, rest[1:])
+	if err != nil {
+		return &serverError{server.Name, a.argumentError(o.words(args), rest[0], rest[1:], err)}
+	}
+	stop := a.live("calling " + rest[0] + " of " + server.Name)
+	defer stop()
+	return a.with(ctx, server, func(s *session.Supervisor) error {
+		c, err := o.prepare(ctx, a, s, server, rest, source)
+		if err != nil {
+			return &serverError{server.Name, a.argumentError(o.words(args), c.tool, rest[1:], err)}
+		}
+		a.noteFlagLikeParameter(cmd, c)
+		if o.dryRun {
+			stop()
+			return o.showDryRun(ctx, a, c)
+		}
+		start := time.Now()
+		result, err := c.do(ctx, s)
+		elapsed := time.Since(start)
+		stop()
+		if err != nil {
+			return err
+		}
+		a.tellRecovery()
+		return o.show(ctx, a, c, result, elapsed)
+	})
+}
+
+// words are how the server was named on the command line.
+func (o *callOptions) words(args []string) string {
+	if o.stdio != "" {
+		return "--stdio " + toolargs.Quote(o.stdio)
+	}
+	return toolargs.Quote(args[0])
+}
+
+// read reads the files and the standard input that the arguments name, so that no session waits for them and nothing
+// is contacted when one is missing. What else is wrong with the words is told when the schema is known.
+func (o *callOptions) read(ctx context.Context, a *app, words []string) (toolargs.Source, error) {
+	stdin := o.args == "-" || slices.ContainsFunc(words, func(w string) bool { return strings.HasSuffix(w, "=@-") })
+	if stdin && a.global.config == "-" {
+		return toolargs.Source{}, usagef("standard input cannot be both the configuration and arguments")
+	}
+	source := toolargs.Source{ReadFile: os.ReadFile, Stdin: a.io.In}.Cached()
+	_, err := await(ctx, func() (json.RawMessage, error) {
+		return toolargs.Build(toolargs.Input{Words: words, Args: o.args, Source: source})
+	})
+	var unreadable *fs.PathError
+	if err != nil && (ctx.Err() != nil || errors.As(err, &unreadable)) {
+		return source, err
+	}
+	return source, nil
+}
+
+// prepare finds the tool and builds its arguments. Nothing has been called when it fails.
+func (o *callOptions) prepare(ctx context.Context, a *app, s *session.Supervisor, server config.Server, words []string, source toolargs.Source) (toolCall, error) {
+	c := toolCall{server: server, tool: words[0], repeatable: o.retryUnsafe}
+	list, err := a.tools(ctx, s, server)
+	if err != nil {
+		return c, err
+	}
+	t, known := list.find(c.tool)
+	if !known && (!o.noValidate || !server.Tools.Allows(c.tool)) {
+		return c, list.unknown(server.Name, c.tool)
+	}
+	c.repeatable = c.repeatable || t.repeatable
+	for _, p := range toolargs.Params(t.schema) {
+		c.parameters = append(c.parameters, p.Name)
+	}
+	c.arguments, err = toolargs.Build(toolargs.Input{
+		Words:  words[1:],
+		Args:   o.args,
+		Schema: t.schema,
+		Source: source,
+	})
+	if err != nil || o.noValidate {
+		return c, err
+	}
+	return c, toolargs.Check(c.arguments, t.schema)
+}
+
+// callParams are the parameters of tools/call. See the MCP specification, 2025-11-25, "Tools", "Calling Tools".
+type callParams struct {
+	Name      string          `json:"name"`
+	Arguments json.RawMessage `json:"arguments"`
+}
+
+func (c toolCall) do(ctx context.Context, s *session.Supervisor) (json.RawMessage, error) {
+	const method = "tools/call"
+	var result json.RawMessage
+	err := s.Do(ctx, session.Request{Name: method, Repeatable: c.repeatable}, func(ctx context.Context, s *session.Session) error {
+		var err error
+		result, err = s.Raw(ctx, method, callParams{c.tool, c.arguments})
+		return err
+	})
+	return result, err
+}
+
+func (o *callOptions) showDryRun(ctx context.Context, a *app, c toolCall) error {
+	if !a.json() {
+		return a.printData(ctx, c.arguments)
+	}
+	return a.printData(ctx, dryRunDocument{
+		Version: documentVersion, Server: a.redact.String(c.server.Name), Tool: c.tool,
+		Arguments: c.arguments, DryRun: true, Session: a.sessionBody(),
+	})
+}
+
+func (o *callOptions) show(ctx context.Context, a *app, c toolCall, raw json.RawMessage, elapsed time.Duration) error {
+	result, err := render.ParseResult(raw)
+	if err != nil {
+		return &session.Error{
+			Server: c.server.Name, Phase: "tools/call", Class: session.ClassProtocol,
+			Message: "the result is not what a tool returns: " + err.Error(), Outcome: session.OutcomeExecuted, Err: err,
+		}
+	}
+	if o.save != "" {
+		saved, err := result.Save(o.save, c.tool)
+		for _, path := range saved {
+			a.note("saved " + path)
+		}
+		if err != nil {
+			a.warn(fmt.Sprintf("mcpctl: error: --save: %s\n", err))
+			return reportedError(codeFailed)
+		}
+	}
+	missing := 0
+	if o.maxChars > 0 {
+		fromText, fromRaw := result.Truncate(o.maxChars)
+		if missing = fromText; a.json() {
+			missing = fromRaw
+		}
+	}
+	if missing > 0 {
+		a.note(fmt.Sprintf("%d more characters are not shown (--max-chars %d)", missing, o.maxChars))
+	}
+	if a.json() {
+		return o.showDocument(ctx, a, c, result, missing > 0, elapsed)
+	}
+	if result.IsError {
+		if err := result.Write(a.io.Err, render.Screen{Terminal: a.io.StderrTTY()}, true); err != nil {
+			return err
+		}
+		return reportedError(codeTool)
+	}
+	return result.Write(a.io.Out, a.screen(), false)
+}
+
+func (o *callOptions) showDocument(ctx context.Context, a *app, c toolCall, result *render.Result, truncated bool, elapsed time.Duration) error {
+	doc := callDocument{
+		Version: documentVersion, Server: a.redact.String(c.server.Name), Tool: c.tool,
+		Result: result.Raw, Truncated: truncated, Session: a.sessionBody(), ElapsedMS: elapsed.Milliseconds(),
+	}
+	err := a.printData(ctx, doc)
+	var filter *filterError
+	switch {
+	case errors.As(err, &filter):
+		// The call must not be made again for the sake of the filter, so nothing of what it returned is lost.
+		f := newFailure(classFailed, filter.Error()+"; the call was executed, and the whole result is on stdout")
+		f.Outcome = string(session.OutcomeExecuted)
+		body := f.body()
+		doc.Error = &body
+		if err := render.JSON(a.io.Out, a.screen(), doc); err != nil {
+			return err
+		}
+		a.warn(f.text(false, a.errWidth()))
+		return reportedError(codeFailed)
+	case err != nil:
+		return err
+	case result.IsError:
+		return reportedError(codeTool)
+	}
+	return nil
+}
+
+// noteFlagLikeParameter says which of the two was meant when a flag of ours has the name of a parameter.
+func (a *app) noteFlagLikeParameter(cmd *cobra.Command, c toolCall) {
+	for _, p := range c.parameters {
+		flag := cmd.Flags().Lookup(strings.ReplaceAll(p, "_", "-"))
+		if flag == nil || !flag.Changed {
+			continue
+		}
+		a.note(fmt.Sprintf("--%s was taken as mcpctl's own; the parameter of the tool is written %s=…", flag.Name, toolargs.Quote(p)))
+	}
+}
+
+// argumentError completes an error of the arguments: with the tool, and with the whole line when the corrected words
+// are known.
+func (a *app) argumentError(server, tool string, typed []string, err error) error {
+	var e *toolargs.UsageError
+	if !errors.As(err, &e) {
+		return err
+	}
+	if e.Correct != nil {
+		return usagef("%s: %s", tool, e.Message).hint("%s", a.correctedArguments(typed, e.Correct))
+	}
+	named := *e
+	named.Message = tool + ": " + e.Message
+	if named.Suggestion == "" && named.Help == "" {
+		named.Suggestion = fmt.Sprintf("mcpctl tools %s %s shows its parameters", server, toolargs.Quote(tool))
+	}
+	return &named
+}

@@ -1,0 +1,65 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"github.com/mcpctl/mcpctl/internal/demo"
+)
+
+// demoCommand is the word that starts the demonstration server.
+const demoCommand = "demo-server"
+
+type demoServerOptions struct {
+	http      string
+	stateless bool
+}
+
+func newDemoServerCmd(a *app) *cobra.Command {
+	var o demoServerOptions
+	cmd := &cobra.Command{
+		Use:   demoCommand,
+		Short: "Serve the built-in demonstration server",
+		Long: `Serve the built-in demonstration server over standard input and output, or over
+HTTP until Ctrl-C. With HTTP the URL is printed on stderr; port 0 takes a free
+one. It listens on this machine only.
+
+Wherever a command takes SERVER, the word demo starts one over stdio.`,
+		Example: `  mcpctl demo-server --http 127.0.0.1:8080
+  mcpctl tools http://127.0.0.1:8080/mcp`,
+		Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd, a) },
+	}
+	cmd.Flags().StringVar(&o.http, "http", "", "serve streamable HTTP on this `address`, HOST:PORT")
+	cmd.Flags().BoolVar(&o.stateless, "stateless", false, "serve HTTP without sessions, as protocol 2026-07-28 does")
+	return cmd
+}
+
+func (o *demoServerOptions) run(cmd *cobra.Command, a *app) error {
+	ctx := cmd.Context()
+	options := demo.Options{Version: a.build.version, Logger: a.logger}
+	if !cmd.Flags().Changed("http") {
+		if o.stateless {
+			return usagef("--stateless needs --http")
+		}
+		err := demo.RunStdio(ctx, io.NopCloser(a.io.In), nopCloser{a.io.Out}, options)
+		if err != nil && err == context.Cause(ctx) { //nolint:errorlint // that very error is the end it is meant to have
+			return nil
+		}
+		return err
+	}
+	server, err := demo.ServeHTTP(ctx, o.http, demo.HTTPOptions{Options: options, Stateless: o.stateless})
+	if err != nil {
+		return err
+	}
+	a.warn("listening on " + server.URL() + "\n")
+	return errors.Join(server.Wait(), server.Close())
+}
+
+// nopCloser keeps the process's standard output open.
+type nopCloser struct{ io.Writer }
+
+func (nopCloser) Close() error { return nil }

@@ -1,0 +1,266 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/mcpctl/mcpctl/internal/demo"
+	"github.com/mcpctl/mcpctl/internal/render"
+	"github.com/mcpctl/mcpctl/pkg/config"
+	"github.com/mcpctl/mcpctl/pkg/probe"
+)
+
+type doctorOptions struct {
+	kills    int
+	parallel int
+	only     []string
+	skip     []string
+	strict   bool
+	list     bool
+	explain  string
+	serverFlags
+}
+
+func newDoctorCmd(a *app) *cobra.Command {
+	o := doctorOptions{serverFlags: serverFlags{command: true}}
+	cmd := &cobra.Command{
+		Use:   "doctor [SERVER...]",
+		Short: "Find out why a server does not work",
+		Long: `Walk the road that a request takes to a server, check by check, and tell what
+was seen at each step. The first broken step is the cause; what depends on it is
+skipped. Without SERVER all enabled servers are examined.
+
+Nothing is changed at a server: sessions are opened, and ended again. With
+--kill-session the session of the examination, and no other, is killed on
+purpose, and one harmless request must come through all the same.
+
+The exit code is 0 if nothing failed, 1 if anything did or could not be judged,
+and 2 if there was nothing to examine.`,
+		Example: `  mcpctl doctor notes
+  mcpctl doctor demo --kill-session
+  mcpctl doctor https://search.example/mcp -o json
+  mcpctl doctor --stdio "npx -y @example/notes ~/notes"
+  mcpctl doctor --explain session.open`,
+		ValidArgsFunction: a.completeServers(1 << 10),
+		RunE:              func(cmd *cobra.Command, args []string) error { return o.run(cmd, a, args) },
+	}
+	flags := cmd.Flags()
+	flags.IntVar(&o.kills, "kill-session", 0, "kill the session, `N` times, and see it recover")
+	flags.Lookup("kill-session").NoOptDefVal = "1"
+	flags.IntVar(&o.parallel, "parallel", mostChecks, "examine at most `N` servers at a time")
+	flags.StringArrayVar(&o.only, "only", nil, "make only this `check`, or stage; repeatable")
+	flags.StringArrayVar(&o.skip, "skip", nil, "leave this `check`, or stage, out; repeatable")
+	flags.BoolVar(&o.strict, "strict", false, "let warnings fail, too")
+	flags.BoolVar(&o.list, "list-checks", false, "list the checks")
+	flags.StringVar(&o.explain, "explain", "", "explain this `check`")
+	o.register(flags)
+	return cmd
+}
+
+func (o *doctorOptions) run(cmd *cobra.Command, a *app, args []string) error {
+	switch {
+	case o.list:
+		return o.listChecks(cmd, a)
+	case cmd.Flags().Changed("explain"):
+		return o.explainCheck(cmd, a)
+	case o.kills < 0 || cmd.Flags().Changed("kill-session") && o.kills == 0:
+		return usagef("--kill-session: %d is not a number of kills", o.kills)
+	case o.parallel < 1:
+		return usagef("--parallel: %d is not a number of servers", o.parallel)
+	}
+	checks, unmatched := probe.Select(probe.Checks(), o.only, o.skip)
+	if len(unmatched) > 0 {
+		return usagef("no check or stage is called %q", unmatched[0]).hint("mcpctl doctor --list-checks")
+	}
+	if len(checks) == 0 {
+		return usagef("--only and --skip leave no check").hint("mcpctl doctor --list-checks")
+	}
+	servers, err := a.resolveAll(cmd, &o.serverFlags, args)
+	if err != nil {
+		return err
+	}
+	if len(servers) == 0 {
+		return usagef("there is no enabled server to examine").hint("mcpctl add NAME URL, or: mcpctl doctor demo")
+	}
+	ctx := cmd.Context()
+	servers, stop, err := o.withDemo(ctx, a, servers)
+	if err != nil {
+		return err
+	}
+	defer stop()
+
+	begin := time.Now()
+	reports := o.examine(ctx, a, servers, checks)
+	elapsed := time.Since(begin)
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if err := o.write(ctx, a, reports, elapsed); err != nil {
+		return err
+	}
+	for _, r := range reports {
+		if r.Verdict == probe.Fail || r.Incomplete || r.Verdict == probe.Unknown || o.strict && r.Verdict == probe.Warn {
+			return reportedError(codeFailed)
+		}
+	}
+	return nil
+}
+
+// withDemo replaces the demonstration server by two: one over each transport.
+func (o *doctorOptions) withDemo(ctx context.Context, a *app, servers []config.Server) ([]config.Server, func(), error) {
+	stop := func() {}
+	var out []config.Server
+	for _, s := range servers {
+		if s.Name != demoName || s.Command != a.executable || len(s.Args) == 0 || s.Args[0] != demoCommand {
+			out = append(out, s)
+			continue
+		}
+		server, err := demo.ServeHTTP(ctx, "", demo.HTTPOptions{Options: demo.Options{Version: a.build.version}})
+		if err != nil {
+			return nil, stop, err
+		}
+		stop = func() {
+			if err := server.Close(); err != nil {
+				a.logger.InfoContext(ctx, "demo server not closed", "error", err)
+			}
+		}
+		overHTTP := s.Clone()
+		overHTTP.Command, overHTTP.Args, overHTTP.Env, overHTTP.Cwd = "", nil, nil, ""
+		overHTTP.URL, overHTTP.Transport, overHTTP.Name = server.URL(), config.TransportAuto, demoName+" (http)"
+		s.Name = demoName + " (stdio)"
+		out = append(out, s, overHTTP)
+	}
+	return out, stop, nil
+}
+
+// examine asks all servers at once, bounded, and returns the reports in their order.
+func (o *doctorOptions) examine(ctx context.Context, a *app, servers []config.Server, checks []probe.Check) []probe.Report {
+	path := ""
+	if a.config != nil {
+		path = a.config.Path
+	}
+	what := "examining " + servers[0].Name
+	if len(servers) > 1 {
+		what = fmt.Sprintf("examining %d servers", len(servers))
+	}
+	stop := a.live(what)
+	defer stop()
+	reports := make([]probe.Report, len(servers))
+	slots := make(chan struct{}, o.parallel)
+	var all sync.WaitGroup
+	for i, s := range servers {
+		all.Go(func() {
+			slots <- struct{}{}
+			defer func() { <-slots }()
+			t := &probe.Target{
+				Server: s, Lookup: a.lookup, Home: a.home, Dialer: a.dialer(), Kills: o.kills,
+				OnSecrets: func(secrets []string) { a.redact.Add(secrets...) },
+			}
+			if fromFile(s) {
+				t.ConfigPath = path
+			}
+			reports[i] = probe.Run(ctx, t, checks)
+		})
+	}
+	all.Wait()
+	return reports
+}
+
+// fromFile reports whether an entry came from the configuration file.
+func fromFile(s config.Server) bool {
+	for _, source := range s.Sources {
+		if source.Kind == "entry" {
+			return true
+		}
+	}
+	return false
+}
+
+func (o *doctorOptions) write(ctx context.Context, a *app, reports []probe.Report, elapsed time.Duration) error {
+	if a.json() {
+		return a.print(ctx, render.DoctorDocument(reports, elapsed))
+	}
+	options := render.DoctorOptions{Verbose: a.global.verbose > 0}
+	var failed []string
+	for _, r := range reports {
+		if r.Verdict == probe.Fail {
+			failed = append(failed, r.Name)
+		}
+	}
+	if len(failed) == 1 && !options.Verbose && !strings.ContainsAny(failed[0], " ") {
+		options.Next = "mcpctl doctor -v " + failed[0]
+	}
+	return render.Doctor(a.out(), a.screen(), reports, options)
+}
+
+// checkBody is a check inside a JSON document.
+type checkBody struct {
+	ID    string   `json:"id"`
+	Title string   `json:"title"`
+	Why   string   `json:"why"`
+	Needs []string `json:"needs"`
+}
+
+func (o *doctorOptions) listChecks(cmd *cobra.Command, a *app) error {
+	if a.json() {
+		doc := struct {
+			Version int         `json:"version"`
+			Checks  []checkBody `json:"checks"`
+		}{Version: documentVersion}
+		for _, c := range probe.Checks() {
+			doc.Checks = append(doc.Checks, newCheckBody(c))
+		}
+		return a.print(cmd.Context(), doc)
+	}
+	table := render.Table{Columns: []render.Column{{Title: "check", Fixed: true}, {Title: "passes when"}}}
+	for _, c := range probe.Checks() {
+		table.Rows = append(table.Rows, []render.Cell{{Text: c.ID, Style: render.Strong}, {Text: c.Title}})
+	}
+	return table.Write(a.out(), a.screen())
+}
+
+func newCheckBody(c probe.Check) checkBody {
+	return checkBody{ID: c.ID, Title: c.Title, Why: oneParagraph(c.Why), Needs: append([]string{}, c.Needs...)}
+}
+
+func oneParagraph(text string) string { return strings.Join(strings.Fields(text), " ") }
+
+func (o *doctorOptions) explainCheck(cmd *cobra.Command, a *app) error {
+	var ids []string
+	for _, c := range probe.Checks() {
+		ids = append(ids, c.ID)
+		if c.ID != o.explain {
+			continue
+		}
+		if a.json() {
+			return a.print(cmd.Context(), struct {
+				Version int       `json:"version"`
+				Check   checkBody `json:"check"`
+			}{documentVersion, newCheckBody(c)})
+		}
+		width := a.screen().Width
+		if width == 0 {
+			width = 80
+		}
+		text := fmt.Sprintf("%s: %s\n\n%s\n", c.ID, c.Title, render.Wrap(oneParagraph(c.Why), width, ""))
+		if len(c.Needs) > 0 {
+			text += "\nIt needs: " + strings.Join(c.Needs, ", ") + "\n"
+		}
+		_, err := io.WriteString(a.out(), text)
+		return err
+	}
+	err := usagef("no check is called %q", o.explain)
+	for _, near := range config.Near(o.explain, ids) {
+		err = err.hint("mcpctl doctor --explain %s", near)
+	}
+	if len(err.hints) == 0 {
+		err = err.hint("mcpctl doctor --list-checks")
+	}
+	return err
+}

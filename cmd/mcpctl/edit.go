@@ -1,0 +1,173 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/mcpctl/mcpctl/internal/prompt"
+	"github.com/mcpctl/mcpctl/pkg/config"
+)
+
+// editDocument is the output of a command that changes entries.
+type editDocument struct {
+	Version int    `json:"version"`
+	Config  string `json:"config"`
+	// One of these holds the names of the entries.
+	Removed  []string `json:"removed,omitempty"`
+	Enabled  []string `json:"enabled,omitempty"`
+	Disabled []string `json:"disabled,omitempty"`
+}
+
+// someNames wants names of entries.
+func someNames(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return usagef("%s: no server named", cmd.CommandPath()).hint("%s", usageLine(cmd))
+	}
+	return nil
+}
+
+// asker asks the person at the terminal.
+func (a *app) asker() prompt.Asker {
+	return prompt.Asker{In: a.io.In, Out: a.io.Err, Allowed: a.canPrompt()}
+}
+
+type removeOptions struct{ yes bool }
+
+func newRemoveCmd(a *app) *cobra.Command {
+	var o removeOptions
+	cmd := &cobra.Command{
+		Use:   "remove NAME...",
+		Short: "Remove servers from the configuration",
+		Long: `Remove servers from the configuration. On a terminal it asks first; elsewhere it
+wants --yes.`,
+		Example:           "  mcpctl remove notes\n  mcpctl remove notes search --yes",
+		Aliases:           []string{"rm"},
+		Args:              someNames,
+		ValidArgsFunction: a.completeEntries(1 << 10),
+		RunE:              func(cmd *cobra.Command, args []string) error { return o.run(cmd, a, args) },
+	}
+	cmd.Flags().BoolVarP(&o.yes, "yes", "y", false, "do not ask")
+	return cmd
+}
+
+func (o *removeOptions) run(cmd *cobra.Command, a *app, args []string) error {
+	path, err := a.editablePath()
+	if err != nil {
+		return err
+	}
+	c, err := a.loadConfig(cmd.Context())
+	if err != nil {
+		return err
+	}
+	args = unique(args)
+	for _, name := range args {
+		if _, ok := c.Server(name); !ok {
+			return c.NotFound(name)
+		}
+	}
+	if !o.yes {
+		sure, err := a.asker().Confirm(cmd.Context(), fmt.Sprintf("Remove %s from %s?", strings.Join(args, ", "), path))
+		switch {
+		case errors.Is(err, prompt.ErrNobody):
+			return usagef("nobody is asked here, so nothing was removed").hint("%s", a.inserted(cmd, "--yes"))
+		case err != nil:
+			return err
+		case !sure:
+			a.note("nothing was removed")
+			return reportedError(codeFailed)
+		}
+	}
+	return a.edit(cmd.Context(), path, editDocument{Removed: args}, "removed", args, func(d *config.Document, name string) error {
+		return d.Remove(name)
+	})
+}
+
+func newEnableCmd(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use:               "enable NAME...",
+		Short:             "Enable servers",
+		Long:              "Enable servers. Quoted globs may stand for several.",
+		Example:           "  mcpctl enable notes\n  mcpctl enable 'prod-*'",
+		Args:              someNames,
+		ValidArgsFunction: a.completeEntries(1 << 10),
+		RunE:              func(cmd *cobra.Command, args []string) error { return a.setEnabled(cmd, args, true) },
+	}
+}
+
+func newDisableCmd(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use:   "disable NAME...",
+		Short: "Disable servers without removing them",
+		Long: `Disable servers without removing them: they are contacted only with
+--include-disabled. Quoted globs may stand for several.`,
+		Example:           "  mcpctl disable notes\n  mcpctl disable 'staging-*'",
+		Args:              someNames,
+		ValidArgsFunction: a.completeEntries(1 << 10),
+		RunE:              func(cmd *cobra.Command, args []string) error { return a.setEnabled(cmd, args, false) },
+	}
+}
+
+func (a *app) setEnabled(cmd *cobra.Command, args []string, enabled bool) error {
+	path, err := a.editablePath()
+	if err != nil {
+		return err
+	}
+	c, err := a.loadConfig(cmd.Context())
+	if err != nil {
+		return err
+	}
+	servers, err := named(c, args)
+	if err != nil {
+		return err
+	}
+	list := names(servers)
+	doc, done := editDocument{Enabled: list}, "enabled"
+	if !enabled {
+		doc, done = editDocument{Disabled: list}, "disabled"
+	}
+	return a.edit(cmd.Context(), path, doc, done, list, func(d *config.Document, name string) error {
+		return d.SetEnabled(name, enabled)
+	})
+}
+
+// edit changes the entries of the given names, all or none, and says so.
+func (a *app) edit(ctx context.Context, path string, doc editDocument, done string, list []string, change func(*config.Document, string) error) error {
+	err := config.EditContext(ctx, path, func(d *config.Document) error {
+		for _, name := range list {
+			if err := change(d, name); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	if a.json() {
+		doc.Version, doc.Config = documentVersion, path
+		return a.print(ctx, doc)
+	}
+	_, err = io.WriteString(a.out(), done+" "+strings.Join(quoted(list), ", ")+"\n")
+	return err
+}
+
+// unique returns the words without repetitions.
+func unique(words []string) []string {
+	var out []string
+	for _, w := range words {
+		if !slices.Contains(out, w) {
+			out = append(out, w)
+		}
+	}
+	return out
+}
+
+// sortedKeys returns the keys of a map in order.
+func sortedKeys(m map[string]string) []string { return slices.Sorted(maps.Keys(m)) }

@@ -1,0 +1,57 @@
+//go:build gendocs
+
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/cobra/doc"
+)
+
+// extraCommands adds a command that writes man pages and completion scripts, for packages:
+//
+//	go run -tags gendocs ./cmd/mcpctl gendocs build
+//
+// It is not part of the program that is shipped.
+func extraCommands() []*cobra.Command {
+	return []*cobra.Command{{
+		Use:     "gendocs DIR",
+		Short:   "Write man pages and completion scripts below a directory",
+		Example: "  go run -tags gendocs ./cmd/mcpctl gendocs build",
+		Hidden:  true,
+		Args:    cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return generateDocs(cmd.Root(), args[0])
+		},
+	}}
+}
+
+func generateDocs(root *cobra.Command, dir string) error {
+	man, completions := filepath.Join(dir, "man"), filepath.Join(dir, "completions")
+	for _, d := range []string{man, completions} {
+		if err := os.MkdirAll(d, 0o755); err != nil {
+			return err
+		}
+	}
+	// A fixed date keeps packages reproducible.
+	date := time.Date(2026, time.January, 1, 0, 0, 0, 0, time.UTC)
+	header := &doc.GenManHeader{Title: "MCPCTL", Section: "1", Source: "mcpctl", Manual: "mcpctl", Date: &date}
+	root.DisableAutoGenTag = true
+	if err := doc.GenManTree(root, header, man); err != nil {
+		return err
+	}
+	for name, generate := range map[string]func(string) error{
+		"mcpctl.bash": func(f string) error { return root.GenBashCompletionFileV2(f, true) },
+		"mcpctl.zsh":  root.GenZshCompletionFile,
+		"mcpctl.fish": func(f string) error { return root.GenFishCompletionFile(f, true) },
+		"mcpctl.ps1":  root.GenPowerShellCompletionFileWithDesc,
+	} {
+		if err := generate(filepath.Join(completions, name)); err != nil {
+			return err
+		}
+	}
+	return nil
+}

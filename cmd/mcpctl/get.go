@@ -1,0 +1,180 @@
+package main
+
+import (
+	"io"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/mcpctl/mcpctl/internal/render"
+	"github.com/mcpctl/mcpctl/internal/toolargs"
+	"github.com/mcpctl/mcpctl/pkg/config"
+	"github.com/mcpctl/mcpctl/pkg/session"
+)
+
+func newGetCmd(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use:   "get NAME",
+		Short: "Show one entry, and where its values come from",
+		Long: `Show one entry of the configuration with each value in force and where it comes
+from. Secrets are masked; variables are shown by their name.`,
+		Example: `  mcpctl get notes
+  mcpctl get notes --jq .values.connect_timeout.source`,
+		Aliases:           []string{"show", "describe"},
+		Args:              oneName,
+		ValidArgsFunction: a.completeEntries(1),
+		RunE:              func(cmd *cobra.Command, args []string) error { return a.get(cmd, args[0]) },
+	}
+}
+
+// oneName wants the name of one entry.
+func oneName(cmd *cobra.Command, args []string) error {
+	switch {
+	case len(args) == 0:
+		return usagef("%s: no server named", cmd.CommandPath()).hint("%s", usageLine(cmd))
+	case len(args) > 1:
+		return usagef("%s takes one server, and got %q, too", cmd.CommandPath(), args[1]).hint("%s", usageLine(cmd))
+	}
+	return nil
+}
+
+// getDocument is the output of get.
+type getDocument struct {
+	Version int `json:"version"`
+	serverBody
+	Values map[string]valueBody `json:"values"`
+}
+
+// valueBody is one value and where it comes from.
+type valueBody struct {
+	Value  any    `json:"value"`
+	Source string `json:"source"`
+}
+
+func (a *app) get(cmd *cobra.Command, name string) error {
+	c, err := a.loadConfig(cmd.Context())
+	if err != nil {
+		return err
+	}
+	server, ok := c.Server(name)
+	if !ok {
+		return c.NotFound(name)
+	}
+	values := valuesOf(server)
+	if a.json() {
+		doc := getDocument{Version: documentVersion, serverBody: newServerBody(server), Values: map[string]valueBody{}}
+		for _, v := range values {
+			doc.Values[v.key] = valueBody{v.value, v.source}
+		}
+		return a.print(cmd.Context(), doc)
+	}
+	t := render.Table{Columns: []render.Column{{Title: "key", Fixed: true}, {Title: "value"}, {Title: "source", Fixed: true}}}
+	for _, v := range values {
+		t.Rows = append(t.Rows, []render.Cell{{Text: v.key, Style: render.Strong}, {Text: v.text}, {Text: v.source, Style: render.Faint}})
+	}
+	if a.screen().Terminal {
+		if _, err := io.WriteString(a.out(), a.screen().Paint(render.Strong, server.Name)+"\n\n"); err != nil {
+			return err
+		}
+	}
+	if err := t.Write(a.out(), a.screen()); err != nil {
+		return err
+	}
+	if server.Err != nil {
+		f, _ := classify(server.Err, false)
+		a.warn("mcpctl: warning: " + render.OneLine(f.said) + "\n")
+	}
+	return nil
+}
+
+// entryValue is one value in force.
+type entryValue struct {
+	key    string
+	value  any    // in a document
+	text   string // for people
+	source string
+}
+
+// valuesOf returns the values in force of an entry, secrets masked, in the order in which one would write them.
+func valuesOf(original config.Server) []entryValue {
+	s := original.Redacted()
+	limits := session.LimitsFor(original)
+	var values []entryValue
+	add := func(key string, value any, text string) {
+		top, _, _ := strings.Cut(key, ".")
+		source, ok := s.Sources[key]
+		if !ok {
+			source = s.Sources[top]
+		}
+		values = append(values, entryValue{key, value, text, source.String()})
+	}
+	words := func(key string, list []string) {
+		quoted := make([]string, len(list))
+		for i, w := range list {
+			quoted[i] = toolargs.Quote(w)
+		}
+		add(key, list, strings.Join(quoted, " "))
+	}
+	yesNo := func(key string, value bool) {
+		text := "false"
+		if value {
+			text = "true"
+		}
+		add(key, value, text)
+	}
+	limit := func(l session.Limit) {
+		text := shortDuration(l.Value)
+		if l.Note != "" {
+			text += " (" + l.Note + ")"
+		}
+		values = append(values, entryValue{l.Name, text, text, l.Source})
+	}
+
+	if s.Command != "" || s.URL == "" {
+		add("command", s.Command, s.Command)
+		if len(s.Args) > 0 {
+			words("args", s.Args)
+		}
+		for _, name := range slices.Sorted(maps.Keys(s.Env)) {
+			add("env."+name, s.Env[name], s.Env[name])
+		}
+		switch {
+		case s.InheritEnv.All:
+			yesNo("inherit_env", true)
+		case len(s.InheritEnv.Names) > 0:
+			words("inherit_env", s.InheritEnv.Names)
+		}
+		if s.Cwd != "" {
+			add("cwd", s.Cwd, s.Cwd)
+		}
+	}
+	if s.URL != "" {
+		add("url", s.URL, s.URL)
+		for _, name := range slices.Sorted(maps.Keys(s.Headers)) {
+			add("headers."+name, s.Headers[name], s.Headers[name])
+		}
+	}
+	add("transport", string(s.Transport), string(s.Transport))
+	protocol := s.Protocol
+	if protocol == "" {
+		protocol = "auto"
+	}
+	add("protocol", protocol, protocol)
+	yesNo("enabled", s.Enabled)
+	limit(limits.Connect)
+	limit(limits.Request)
+	limit(limits.Wait)
+	limit(limits.SessionWait)
+	if s.URL != "" {
+		yesNo("skip_preflight", s.SkipPreflight)
+	}
+	if len(s.Tools.Include) > 0 {
+		words("tools.include", s.Tools.Include)
+	}
+	if len(s.Tools.Exclude) > 0 {
+		words("tools.exclude", s.Tools.Exclude)
+	}
+	return values
+}

@@ -1,0 +1,293 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/mcpctl/mcpctl/pkg/config"
+)
+
+// topic is a page of help that belongs to no command.
+type topic struct {
+	name string
+	// short says in one line what is on the page.
+	short string
+	text  string
+}
+
+// topics are the pages, by name.
+func topics() []topic {
+	return []topic{
+		{"arguments", "How to write the arguments of a tool", topicArguments},
+		{"config", "The configuration file", topicConfig},
+		{"environment", "The variables that mcpctl reads", topicEnvironment},
+		{"exit-codes", "What the exit codes mean", topicExitCodes},
+	}
+}
+
+func newHelpCmd(a *app) *cobra.Command {
+	var topicNames []string
+	for _, t := range topics() {
+		topicNames = append(topicNames, t.name)
+	}
+	return &cobra.Command{
+		Use:   "help [COMMAND|TOPIC]",
+		Short: "Show the help of a command or a topic",
+		Long:  "Show the help of a command, or a page about a topic:\n" + strings.Join(topicNames, ", ") + ".",
+		Example: `  mcpctl help call
+  mcpctl help exit-codes`,
+		ValidArgsFunction: func(cmd *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+			if len(args) > 0 {
+				return nil, cobra.ShellCompDirectiveNoFileComp
+			}
+			var words []cobra.Completion
+			for _, c := range cmd.Root().Commands() {
+				if c.IsAvailableCommand() {
+					words = append(words, cobra.CompletionWithDesc(c.Name(), c.Short))
+				}
+			}
+			for _, t := range topics() {
+				words = append(words, cobra.CompletionWithDesc(t.name, t.short))
+			}
+			return words, cobra.ShellCompDirectiveNoFileComp
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			root := cmd.Root()
+			if len(args) == 0 {
+				return root.Help()
+			}
+			for _, t := range topics() {
+				if t.name == args[0] && len(args) == 1 {
+					_, err := io.WriteString(a.io.Out, t.text)
+					return err
+				}
+			}
+			found, rest, err := root.Find(args)
+			if err == nil && found != root && len(rest) == 0 {
+				found.InitDefaultHelpFlag()
+				return found.Help()
+			}
+			e := usagef("no command and no topic %q", strings.Join(args, " "))
+			known := topicNames
+			for _, c := range root.Commands() {
+				known = append(known, c.Name())
+			}
+			for _, near := range config.Near(args[0], known) {
+				e.hint("mcpctl help %s", near)
+			}
+			if len(e.hints) == 0 {
+				e.hint("mcpctl help")
+			}
+			return e
+		},
+	}
+}
+
+// helpWidth is the width of all help.
+const helpWidth = 80
+
+// sharedKey is the annotation of a flag that several commands share: their help shows it in a section of its own.
+const sharedKey = "shared"
+
+func (a *app) writeHelp(text string) error {
+	_, err := io.WriteString(a.io.Out, text)
+	return err
+}
+
+// helpText returns the help of a command.
+func helpText(cmd *cobra.Command) string {
+	about := cmd.Long
+	if about == "" {
+		about = cmd.Short + "."
+	}
+	return strings.TrimSpace(about) + "\n\n" + usageText(cmd)
+}
+
+// usageText returns how a command is used: its form, examples, commands and flags.
+func usageText(cmd *cobra.Command) string {
+	var b strings.Builder
+	section := func(title, text string) {
+		if text = strings.TrimRight(text, "\n "); text != "" {
+			b.WriteString("\n" + title + "\n" + text + "\n")
+		}
+	}
+	b.WriteString("Usage:\n")
+	if cmd.HasParent() {
+		for form := range strings.SplitSeq(cmd.Use, " | ") {
+			b.WriteString("  " + cmd.Parent().CommandPath() + " " + form + "\n")
+		}
+	} else {
+		b.WriteString("  " + cmd.Name() + " COMMAND\n")
+	}
+	section("Examples:", cmd.Example)
+	for _, group := range cmd.Groups() {
+		var list strings.Builder
+		for _, c := range cmd.Commands() {
+			if c.GroupID == group.ID && c.IsAvailableCommand() {
+				fmt.Fprintf(&list, "  %-12s %s\n", c.Name(), c.Short)
+			}
+		}
+		section(group.Title, list.String())
+	}
+	own, shared := flagSections(cmd)
+	section("Flags:", own)
+	section("Flags for the server:", shared)
+	if cmd.HasParent() {
+		section("Global flags, explained by mcpctl help:", "  "+globalNames(cmd.Root()))
+		return b.String()
+	}
+	var list strings.Builder
+	for _, t := range topics() {
+		fmt.Fprintf(&list, "  %-12s %s\n", t.name, t.short)
+	}
+	section("Topics, with mcpctl help TOPIC:", list.String())
+	return b.String()
+}
+
+// flagSections returns the help of a command's own flags, and of those that it shares with others.
+func flagSections(cmd *cobra.Command) (own, shared string) {
+	ownSet, sharedSet := pflag.NewFlagSet("", pflag.ContinueOnError), pflag.NewFlagSet("", pflag.ContinueOnError)
+	cmd.LocalFlags().VisitAll(func(f *pflag.Flag) {
+		switch {
+		case f.Name == "help": // everybody knows
+		case f.Annotations[sharedKey] != nil:
+			sharedSet.AddFlag(f)
+		default:
+			ownSet.AddFlag(f)
+		}
+	})
+	return ownSet.FlagUsagesWrapped(helpWidth), sharedSet.FlagUsagesWrapped(helpWidth)
+}
+
+// globalNames names the flags that every command has.
+func globalNames(root *cobra.Command) string {
+	var list []string
+	root.PersistentFlags().VisitAll(func(f *pflag.Flag) {
+		name := "--" + f.Name
+		if f.Shorthand != "" {
+			name = "-" + f.Shorthand
+		}
+		list = append(list, name)
+	})
+	return strings.Join(list, ", ")
+}
+
+const topicExitCodes = `Exit codes
+
+  code  class            meaning
+  0     -                done
+  1     failed           a check found a failure, or something without a code
+                         of its own went wrong
+  2     usage, config    wrong words, unknown server or tool, unreadable or
+                         invalid configuration, unset variable
+  3     connect          the server could not be started or reached
+        protocol         it was reached, and does not speak MCP as specified
+        session          a session was lost and could not be replaced
+        busy             it stayed busy to the end (HTTP 429 or 503)
+  4     auth             it wants authorization, or refuses the one it got
+  5     tool             the tool ran and reported an error, or the server
+                         refused the call
+  6     timeout          a limit ran out; the message says which one
+  7     unknown-outcome  the connection failed after the call may have been
+                         executed; it was not repeated
+  130   interrupted      Ctrl-C or SIGTERM
+
+With -o json a failure is a document on stdout that has the class:
+
+  {"version":1,"error":{"class":"connect","message":"…","exit_code":3,…}}
+
+Its "retryable" is true when the same command may be repeated without risk of
+a second execution, and may succeed then.
+`
+
+const topicEnvironment = `Environment
+
+  MCPCTL_CONFIG    the configuration file, when --config does not name one
+  XDG_CONFIG_HOME  where mcpctl/config.yaml is looked for
+  NO_COLOR         no colours, when set and not empty
+  CLICOLOR, CLICOLOR_FORCE
+                   0: no colours; anything else in the second: colours always
+  COLUMNS          the width to write in, in place of the terminal's
+  CI               nothing is ever asked, when set and not empty
+
+A command that mcpctl starts gets PATH, HOME, USER, LOGNAME, LANG, LC_*, TERM,
+SHELL, TMPDIR, TZ, XDG_*, the variables of proxies and certificates, and what
+its entry or --env gives it. Everything else only with inherit_env, or
+--inherit-env.
+
+  mcpctl add notes --env NOTES_TOKEN -- notes-server
+
+stores NOTES_TOKEN as ${NOTES_TOKEN}: the value stays out of the file, and is
+looked up each time the server is used.
+`
+
+const topicConfig = `Configuration
+
+One YAML file: --config FILE, else MCPCTL_CONFIG, else mcpctl/config.yaml in
+XDG_CONFIG_HOME or where the platform keeps such files. Nothing is read from
+the working directory.
+
+  version: 1
+  defaults:
+    connect_timeout: 30s
+    timeout: 5m
+  servers:
+    notes:
+      command: npx
+      args: [-y, "@example/notes", ~/notes]
+      env: {NOTES_TOKEN: "${NOTES_TOKEN}"}
+    search:
+      url: https://search.example/mcp
+      headers: {Authorization: "Bearer ${SEARCH_TOKEN}"}
+      connect_timeout: 10s
+      tools: {include: ["search_*"]}
+
+  key              meaning
+  command, args    a server that is started; either this or url
+  env, cwd         its environment and working directory
+  inherit_env      true, or a list of names: what it gets of the environment
+  url, headers     a server that is reached over HTTP
+  transport        auto, http, sse or stdio
+  protocol         auto, or a protocol version
+  enabled          false: never contacted, unless with --include-disabled
+  connect_timeout  up to a usable session: 30s; 120s for npx, uvx, docker …
+  timeout          one request with its recovery: 5m
+  wait             for a server that is not there yet: 4s
+  session_wait     for a fresh session when one was lost: 15s
+  skip_preflight   true: leave the verdict to the handshake
+  tools            include and exclude: globs on the names of tools
+
+A duration is 30s, 2m, or a number of seconds. A variable is ${NAME},
+${NAME:-default} or ${env:NAME}; $$ is a dollar. It is replaced when the server
+is used, and one that is not set is an error then.
+
+mcpctl get NAME shows each value and where it comes from.
+`
+
+const topicArguments = `Arguments of a tool
+
+  key=value         typed by the tool's schema: 7 is a number for a number,
+                    and "7" for a string; arrays and objects accept JSON
+  key:=JSON         that JSON, whatever the schema says
+  key=@FILE         the text of a file; @@ for a value that begins with @
+  key:=@FILE        the JSON in a file; @- is standard input
+  a.b=1             a value inside an object
+  list[]=x          one more element of an array; so is key= repeated
+  '{"a":1}'         the whole object
+  --args JSON       the whole object; --args @FILE, or --args - for standard
+                    input; key=value is laid over it
+
+  mcpctl call demo add a=1 b=2
+  mcpctl call demo echo message='two words'
+  mcpctl call demo echo --args '{"message":"hi"}'
+
+The arguments are checked against the schema before the tool is called. An
+unknown name, a missing one or a wrong type is an error with exit code 2;
+--no-validate sends it all the same, --dry-run shows what would be sent.
+
+mcpctl tools SERVER TOOL shows the parameters of a tool, and a call of it.
+`

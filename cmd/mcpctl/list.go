@@ -1,0 +1,490 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/mcpctl/mcpctl/internal/render"
+	"github.com/mcpctl/mcpctl/internal/toolargs"
+	"github.com/mcpctl/mcpctl/pkg/config"
+	"github.com/mcpctl/mcpctl/pkg/session"
+)
+
+// mostChecks is how many servers are checked at a time: enough that the slow ones do not queue behind each other, few
+// enough that a hundred child processes do not start at once.
+const mostChecks = 16
+
+// The states of a server in a list.
+const (
+	stateReady     = "ready"
+	stateNeedsAuth = "needs_auth"
+	stateFailed    = "failed"
+	stateDisabled  = "disabled"
+)
+
+type listOptions struct {
+	check bool
+	serverFlags
+}
+
+func newListCmd(a *app) *cobra.Command {
+	var o listOptions
+	cmd := &cobra.Command{
+		Use:   "list [NAME...]",
+		Short: "List the servers, and check that they work",
+		Long: `List the servers of the configuration, or those that are named; quoted globs may
+stand for several. With --check all are contacted at once, each within its own
+limits, and the exit code is 1 if any of them fails.`,
+		Example: `  mcpctl list
+  mcpctl list --check 'prod-*'
+  mcpctl list --check -o json`,
+		Annotations:       listFormats(),
+		ValidArgsFunction: a.completeEntries(1 << 10),
+		RunE:              func(cmd *cobra.Command, args []string) error { return o.run(cmd, a, args) },
+	}
+	cmd.Aliases = []string{"ls"}
+	cmd.Flags().BoolVar(&o.check, "check", false, "contact the servers, and show their state")
+	o.registerList(cmd)
+	return cmd
+}
+
+// newStatusCmd is the name that others have for list --check.
+func newStatusCmd(a *app) *cobra.Command {
+	o := listOptions{check: true}
+	cmd := &cobra.Command{
+		Use:               "status [NAME...]",
+		Short:             "Check that the servers work, like list --check",
+		Example:           "  mcpctl status",
+		Hidden:            true,
+		Annotations:       listFormats(),
+		ValidArgsFunction: a.completeEntries(1 << 10),
+		RunE:              func(cmd *cobra.Command, args []string) error { return o.run(cmd, a, args) },
+	}
+	o.registerList(cmd)
+	return cmd
+}
+
+func (o *listOptions) registerList(cmd *cobra.Command) {
+	share(cmd.Flags(), o.registerLimits)
+	cmd.Flags().BoolVar(&o.includeDisabled, "include-disabled", false, "contact disabled servers, too")
+}
+
+// listDocument is the output of list.
+type listDocument struct {
+	Version int          `json:"version"`
+	Config  string       `json:"config"`
+	Servers []serverBody `json:"servers"`
+}
+
+// serverBody is a server inside a JSON document.
+type serverBody struct {
+	Name             string `json:"name"`
+	Transport        string `json:"transport"`
+	Target           string `json:"target"`
+	Enabled          bool   `json:"enabled"`
+	ConnectTimeoutMS int64  `json:"connect_timeout_ms"`
+	TimeoutMS        int64  `json:"timeout_ms"`
+	Auth             string `json:"auth"`
+
+	State           string     `json:"state,omitempty"`
+	Era             string     `json:"era,omitempty"`
+	ProtocolVersion string     `json:"protocol_version,omitempty"`
+	ServerName      string     `json:"server_name,omitempty"`
+	ServerVersion   string     `json:"server_version,omitempty"`
+	Tools           *int       `json:"tools,omitempty"`
+	LatencyMS       *int64     `json:"latency_ms,omitempty"`
+	Problems        []string   `json:"problems,omitempty"`
+	Error           *errorBody `json:"error,omitempty"`
+}
+
+// newServerBody describes an entry that has not been contacted.
+func newServerBody(s config.Server) serverBody {
+	limits := session.LimitsFor(s)
+	shown := s.Redacted()
+	b := serverBody{
+		Name:             s.Name,
+		Transport:        string(s.Transport),
+		Target:           target(shown),
+		Enabled:          s.Enabled,
+		ConnectTimeoutMS: limits.Connect.Value.Milliseconds(),
+		TimeoutMS:        limits.Request.Value.Milliseconds(),
+		Auth:             authOf(s),
+	}
+	if s.Err != nil {
+		f, _ := classify(s.Err, false)
+		body := f.body()
+		b.State, b.Error = stateFailed, &body
+	}
+	return b
+}
+
+// target returns what an entry points at; an entry that is broken may point at nothing.
+func target(s config.Server) string {
+	if s.URL == "" && s.Command == "" {
+		return ""
+	}
+	return s.Target()
+}
+
+// authOf returns how the server is authorized: a command has no need of it.
+func authOf(s config.Server) string {
+	if s.URL == "" {
+		return "none"
+	}
+	return "auto"
+}
+
+func (o *listOptions) run(cmd *cobra.Command, a *app, args []string) error {
+	c, err := a.loadConfig(cmd.Context())
+	if err != nil {
+		return err
+	}
+	servers, err := named(c, args)
+	if err != nil {
+		return err
+	}
+	for i := range servers {
+		if servers[i].Err == nil {
+			if err := o.apply(cmd.Flags(), &servers[i]); err != nil {
+				return err
+			}
+		}
+	}
+	if o.check {
+		return o.runCheck(cmd, a, servers)
+	}
+	return a.showServers(cmd.Context(), servers)
+}
+
+// named returns the entries that names and globs mean, disabled ones too; all entries without any.
+func named(c *config.Config, words []string) ([]config.Server, error) {
+	if len(words) == 0 {
+		return slices.Clone(c.Servers), nil
+	}
+	var servers []config.Server
+	for _, word := range words {
+		found := []config.Server{}
+		if server, ok := c.Server(word); ok {
+			found = append(found, server)
+		} else {
+			if !strings.ContainsAny(word, "*?[") {
+				return nil, c.NotFound(word)
+			}
+			enabled, disabled, err := match(c, word)
+			if err != nil {
+				return nil, err
+			}
+			found = append(enabled, disabled...)
+		}
+		for _, s := range found {
+			if !slices.ContainsFunc(servers, func(t config.Server) bool { return t.Name == s.Name }) {
+				servers = append(servers, s)
+			}
+		}
+	}
+	return servers, nil
+}
+
+// showServers writes a list of entries that have not been contacted.
+func (a *app) showServers(ctx context.Context, servers []config.Server) error {
+	if a.json() {
+		doc := listDocument{Version: documentVersion, Config: a.config.Path, Servers: []serverBody{}}
+		for _, s := range servers {
+			doc.Servers = append(doc.Servers, newServerBody(s))
+		}
+		return a.print(ctx, doc)
+	}
+	if a.global.output == formatName {
+		return a.printNames(names(servers))
+	}
+	if len(servers) == 0 {
+		a.note("no servers in " + a.config.Path)
+		return nil
+	}
+	t := render.Table{Columns: []render.Column{
+		{Title: "name", Fixed: true},
+		{Title: "transport", Fixed: true},
+		{Title: "target"},
+		{Title: "connect", Fixed: true},
+		{Title: "request", Fixed: true},
+		{Title: "state", Fixed: true},
+	}}
+	for _, s := range servers {
+		limits := session.LimitsFor(s)
+		state, style := "enabled", render.Plain
+		switch {
+		case s.Err != nil:
+			state, style = "invalid", render.Bad
+		case !s.Enabled:
+			state, style = stateDisabled, render.Faint
+		}
+		t.Rows = append(t.Rows, []render.Cell{
+			{Text: s.Name, Style: render.Strong},
+			{Text: string(s.Transport)},
+			{Text: target(s.Redacted())},
+			{Text: shortDuration(limits.Connect.Value), Style: render.Faint},
+			{Text: shortDuration(limits.Request.Value), Style: render.Faint},
+			{Text: state, Style: style},
+		})
+	}
+	if err := t.Write(a.out(), a.screen()); err != nil {
+		return err
+	}
+	for _, s := range servers {
+		if s.Err != nil {
+			f, _ := classify(s.Err, false)
+			a.warn("mcpctl: warning: " + render.OneLine(f.said) + "\n")
+		}
+	}
+	return nil
+}
+
+func (a *app) printNames(list []string) error {
+	var b strings.Builder
+	for _, name := range list {
+		b.WriteString(render.OneLine(name) + "\n")
+	}
+	_, err := io.WriteString(a.out(), b.String())
+	return err
+}
+
+// overview is what mcpctl shows when it is called without a command.
+func (a *app) overview(cmd *cobra.Command) error {
+	c, err := a.loadConfig(cmd.Context())
+	if err != nil {
+		return err
+	}
+	if a.json() || len(c.Servers) > 0 {
+		if err := a.showServers(cmd.Context(), c.Servers); err != nil || a.json() || !a.io.StdoutTTY() {
+			return err
+		}
+		_, err := fmt.Fprintf(a.out(), "\nNext: mcpctl list --check, mcpctl tools %s, or mcpctl help\n", toolargs.Quote(c.Servers[0].Name))
+		return err
+	}
+	_, err = fmt.Fprint(a.out(), "No servers yet. Add one: mcpctl add NAME URL, or try the built-in one: mcpctl tools demo\n")
+	return err
+}
+
+// checked is what contacting a server has shown.
+type checked struct {
+	server config.Server
+	state  string
+	info   session.Info
+	tools  int
+	// problems are what is wrong with the list of tools.
+	problems []string
+	latency  time.Duration
+	failure  *failure
+}
+
+func (o *listOptions) runCheck(cmd *cobra.Command, a *app, servers []config.Server) error {
+	ctx := cmd.Context()
+	want := func(s config.Server) bool { return s.Enabled || o.includeDisabled }
+	if !slices.ContainsFunc(servers, want) {
+		if len(servers) == 0 {
+			return usagef("nothing to check: no servers in %s", a.config.Path).hint("mcpctl add NAME URL")
+		}
+		return usagef("nothing to check: %s is disabled", strings.Join(names(servers), ", ")).hint("--include-disabled")
+	}
+	results := make([]checked, len(servers))
+	stop := a.live(fmt.Sprintf("checking %d servers", len(servers)))
+	var wait sync.WaitGroup
+	slots := make(chan struct{}, mostChecks)
+	for i, s := range servers {
+		if !want(s) {
+			results[i] = checked{server: s, state: stateDisabled}
+			continue
+		}
+		wait.Go(func() {
+			slots <- struct{}{}
+			defer func() { <-slots }()
+			results[i] = a.check(ctx, s)
+		})
+	}
+	wait.Wait()
+	stop()
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	if err := a.showChecked(ctx, results); err != nil {
+		return err
+	}
+	if slices.ContainsFunc(results, func(c checked) bool { return c.failure != nil }) {
+		return reportedError(codeFailed)
+	}
+	return nil
+}
+
+// check opens a session as call does, and lists the tools.
+func (a *app) check(ctx context.Context, server config.Server) checked {
+	c := checked{server: server, state: stateReady}
+	start := time.Now()
+	err := server.Err
+	if err == nil {
+		err = a.look(ctx, &c)
+	}
+	c.latency = time.Since(start)
+	if f, failed := classify(err, ctx.Err() != nil); failed {
+		c.failure, c.state = &f, stateFailed
+		if f.Class == classAuth {
+			c.state = stateNeedsAuth
+		}
+	}
+	return c
+}
+
+func (a *app) look(ctx context.Context, c *checked) error {
+	s, err := a.supervise(c.server)
+	if err != nil {
+		return err
+	}
+	defer a.release(ctx, c.server.Name, s)
+	list, err := listTools(ctx, s)
+	if err != nil {
+		return err
+	}
+	c.info, c.problems = s.Stats().Info, list.Problems
+	for _, t := range parseTools(list.Items) {
+		if c.server.Tools.Allows(t.name) {
+			c.tools++
+		}
+	}
+	return nil
+}
+
+func (a *app) showChecked(ctx context.Context, results []checked) error {
+	switch {
+	case a.json():
+		doc := listDocument{Version: documentVersion, Config: a.config.Path, Servers: []serverBody{}}
+		for _, r := range results {
+			doc.Servers = append(doc.Servers, r.body())
+		}
+		return a.print(ctx, doc)
+	case a.global.output == formatName:
+		var ready []string
+		for _, r := range results {
+			if r.state == stateReady {
+				ready = append(ready, r.server.Name)
+			}
+		}
+		return a.printNames(ready)
+	}
+	t := render.Table{Columns: []render.Column{
+		{Title: "name", Fixed: true},
+		{Title: "state", Fixed: true},
+		{Title: "era", Fixed: true},
+		{Title: "tools", Fixed: true, Right: true},
+		{Title: "latency", Fixed: true, Right: true},
+		{Title: "detail"},
+	}}
+	var failed []string
+	for _, r := range results {
+		t.Rows = append(t.Rows, r.row())
+		if r.failure != nil {
+			failed = append(failed, toolargs.Quote(r.server.Name))
+		}
+	}
+	if err := t.Write(a.out(), a.screen()); err != nil {
+		return err
+	}
+	if a.screen().Terminal {
+		a.tellFailures(results)
+	}
+	if len(failed) > 0 {
+		a.warn("mcpctl: hint: mcpctl doctor " + strings.Join(failed, " ") + "\n")
+	}
+	return nil
+}
+
+// fullFailures is how many failures are told in full below the table, where there was no room for them.
+const fullFailures = 5
+
+// tellFailures tells in full what a terminal's table has cut.
+func (a *app) tellFailures(results []checked) {
+	told := 0
+	for _, r := range results {
+		if r.failure == nil {
+			continue
+		}
+		if told++; told <= fullFailures {
+			a.warn(r.failure.text(false, a.errWidth()))
+		}
+	}
+	if told > fullFailures {
+		a.note(fmt.Sprintf("%d more have failed; -o json tells of all in full", told-fullFailures))
+	}
+}
+
+func (c checked) body() serverBody {
+	b := newServerBody(c.server)
+	b.State = c.state
+	switch {
+	case c.failure != nil:
+		body := c.failure.body()
+		b.Error = &body
+	case c.state == stateReady:
+		ms := c.latency.Milliseconds()
+		b.Tools, b.LatencyMS = &c.tools, &ms
+		b.Era, b.ProtocolVersion = string(c.info.Era), c.info.ProtocolVersion
+		b.ServerName, b.ServerVersion = c.info.ServerName, c.info.ServerVersion
+		b.Problems = c.problems
+	}
+	return b
+}
+
+func (c checked) row() []render.Cell {
+	name := render.Cell{Text: c.server.Name, Style: render.Strong}
+	switch {
+	case c.failure != nil:
+		return []render.Cell{
+			name,
+			{Text: c.state, Style: render.Bad},
+			{},
+			{},
+			{Text: shortLatency(c.latency), Style: render.Faint},
+			{Text: c.failure.Class + ": " + c.failure.Message},
+		}
+	case c.state == stateDisabled:
+		return []render.Cell{name, {Text: c.state, Style: render.Faint}}
+	}
+	detail := strings.TrimSpace(c.info.ServerName + " " + c.info.ServerVersion)
+	if len(c.problems) > 0 {
+		detail += fmt.Sprintf("; %d problems in the list of tools", len(c.problems))
+	}
+	return []render.Cell{
+		name,
+		{Text: c.state, Style: render.Good},
+		{Text: string(c.info.Era)},
+		{Text: strconv.Itoa(c.tools)},
+		{Text: shortLatency(c.latency)},
+		{Text: detail, Style: render.Faint},
+	}
+}
+
+// shortDuration writes a limit as people do: 5m, not 5m0s.
+func shortDuration(d time.Duration) string {
+	s := d.String()
+	if strings.HasSuffix(s, "m0s") {
+		s = strings.TrimSuffix(s, "0s")
+	}
+	if strings.HasSuffix(s, "h0m") {
+		s = strings.TrimSuffix(s, "0m")
+	}
+	return s
+}
+
+// shortLatency writes a measured time with the digits that matter.
+func shortLatency(d time.Duration) string {
+	if d < time.Second {
+		return strconv.FormatInt(d.Milliseconds(), 10) + " ms"
+	}
+	return strconv.FormatFloat(d.Seconds(), 'f', 1, 64) + " s"
+}

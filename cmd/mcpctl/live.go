@@ -1,0 +1,52 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"sync"
+	"time"
+
+	"github.com/mcpctl/mcpctl/internal/render"
+)
+
+const (
+	// liveDelay is how long a person waits without asking what is going on.
+	liveDelay = 500 * time.Millisecond
+	// liveInterval is how often the time is brought up to date.
+	liveInterval = 200 * time.Millisecond
+)
+
+// live shows what is being done, with the time it takes, on a line of stderr's terminal that comes after half a second.
+// The line is gone when the function it returns has been called.
+func (a *app) live(what string) (stop func()) {
+	if !a.io.CanAnimate() || a.global.verbose > 0 || a.json() && a.io.StdoutTTY() {
+		return func() {}
+	}
+	const back = "\r\x1b[K"
+	start := time.Now()
+	done := make(chan struct{})
+	var ended sync.WaitGroup
+	ended.Go(func() {
+		select {
+		case <-done:
+			return
+		case <-time.After(liveDelay):
+		}
+		tick := time.NewTicker(liveInterval)
+		defer tick.Stop()
+		for {
+			line := fmt.Sprintf("%s … %s", render.OneLine(what), time.Since(start).Truncate(100*time.Millisecond))
+			_, _ = io.WriteString(a.io.Err, back+render.Cut(a.redact.String(line), a.io.Width()-1))
+			select {
+			case <-done:
+				_, _ = io.WriteString(a.io.Err, back)
+				return
+			case <-tick.C:
+			}
+		}
+	})
+	return sync.OnceFunc(func() {
+		close(done)
+		ended.Wait()
+	})
+}

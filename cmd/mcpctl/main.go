@@ -1,0 +1,67 @@
+// Command mcpctl adds, lists, calls and diagnoses MCP servers.
+//
+// This package is the process: it reads the words of a command line, passes values between the packages that do the
+// work, and turns what they return into output and an exit code. main.go holds all that belongs to the process alone:
+// its signals, its environment and its end. Nothing else here knows them, so every command can be run in a test.
+package main
+
+import (
+	"context"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"github.com/mcpctl/mcpctl/internal/iostreams"
+)
+
+// Set by the linker in a release: -X main.version=1.2.3 and so on.
+var (
+	version string
+	commit  string
+	date    string
+)
+
+// killTime is how long the second Ctrl-C waits for the children to be killed. Sending the signal takes microseconds.
+const killTime = 100 * time.Millisecond
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	kill := make(chan struct{})
+	done := make(chan struct{})
+	signals := make(chan os.Signal, 2)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	go func() {
+		<-signals // the first ends ctx
+		<-signals
+		close(kill)
+		select {
+		case <-done:
+		case <-time.After(killTime):
+		}
+		os.Exit(codeInterrupted)
+	}()
+	// Without this a closed pipe would end the process before its children. Now it is an error of the write, EPIPE.
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
+
+	executable, err := os.Executable()
+	if err != nil {
+		executable = os.Args[0]
+	}
+	home, err := os.UserHomeDir()
+	if err != nil {
+		home = ""
+	}
+	code := run(ctx, process{
+		args:       os.Args[1:],
+		io:         iostreams.System(),
+		lookup:     os.LookupEnv,
+		home:       home,
+		executable: executable,
+		kill:       kill,
+		build:      readBuild(version, commit, date),
+	})
+	close(done)
+	stop()
+	os.Exit(code)
+}

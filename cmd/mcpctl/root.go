@@ -1,0 +1,204 @@
+package main
+
+import (
+	"errors"
+	"log/slog"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/mcpctl/mcpctl/internal/render"
+	"github.com/mcpctl/mcpctl/pkg/config"
+)
+
+// The output formats that more than one command has.
+const (
+	formatText = "text"
+	formatJSON = "json"
+	formatName = "name"
+)
+
+// formatsKey is the annotation of a command that has other formats than text and json: their names, separated by
+// commas.
+const formatsKey = "formats"
+
+// listFormats are the formats of commands that list things with names.
+func listFormats() map[string]string {
+	return map[string]string{formatsKey: formatText + "," + formatJSON + "," + formatName}
+}
+
+// The groups of commands in the help.
+const (
+	groupServers = "servers"
+	groupUse     = "use"
+	groupOther   = "other"
+)
+
+func newRootCmd(a *app) *cobra.Command {
+	var showVersion bool
+	root := &cobra.Command{
+		Use:   "mcpctl",
+		Short: "Add, list, call and diagnose MCP servers",
+		Long:  "mcpctl adds, lists, calls and diagnoses MCP (Model Context Protocol) servers.",
+		Example: `  mcpctl tools demo                              # the built-in server, to try
+  mcpctl call demo add a=1 b=2
+  mcpctl add notes -- npx -y @example/notes ~/notes
+  mcpctl add search https://search.example/mcp
+  mcpctl list --check`,
+		SilenceErrors:      true,
+		SilenceUsage:       true,
+		DisableSuggestions: true, // unknownCommand has its own, which are whole lines
+		CompletionOptions:  cobra.CompletionOptions{DisableDefaultCmd: true},
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return a.unknownCommand(cmd, args)
+			}
+			return nil
+		},
+		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error { return a.prepare(cmd) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if showVersion {
+				return a.showVersion(cmd)
+			}
+			return a.overview(cmd)
+		},
+	}
+	root.SetOut(a.io.Out)
+	root.SetErr(a.io.Err)
+	root.SetIn(a.io.In)
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return a.flagError(cmd, err) })
+	root.SetUsageFunc(func(cmd *cobra.Command) error { return a.writeHelp(usageText(cmd)) })
+	root.SetHelpFunc(func(cmd *cobra.Command, _ []string) {
+		if err := a.writeHelp(helpText(cmd)); err != nil {
+			a.logger.Debug("help not written", "error", err)
+		}
+	})
+	root.Flags().BoolVar(&showVersion, "version", false, "show the version")
+	a.globalFlags(root.PersistentFlags())
+
+	root.AddGroup(
+		&cobra.Group{ID: groupServers, Title: "Servers:"},
+		&cobra.Group{ID: groupUse, Title: "Using a server:"},
+		&cobra.Group{ID: groupOther, Title: "More:"},
+	)
+	add := func(group string, commands ...*cobra.Command) {
+		for _, c := range commands {
+			c.GroupID = group
+			root.AddCommand(c)
+		}
+	}
+	add(groupServers, newAddCmd(a), newListCmd(a), newGetCmd(a), newRemoveCmd(a), newEnableCmd(a), newDisableCmd(a))
+	add(groupUse, newToolsCmd(a), newCallCmd(a), newDoctorCmd(a))
+	add(groupOther, newCompletionCmd(), newVersionCmd(a), newDemoServerCmd(a))
+	help := newHelpCmd(a)
+	help.GroupID = groupOther
+	root.SetHelpCommand(help)
+	root.AddCommand(newStatusCmd(a))
+	root.AddCommand(extraCommands()...)
+	root.InitDefaultHelpFlag()
+	return root
+}
+
+// globalFlags registers the flags that every command has.
+func (a *app) globalFlags(flags *pflag.FlagSet) {
+	g := &a.global
+	flags.StringVar(&g.config, "config", "", "use this configuration `file`; - is standard input")
+	flags.StringVarP(&g.output, "output", "o", "", "write this `format`: text, json, or name for lists")
+	flags.BoolVar(&g.json, "json", false, "short for -o json")
+	flags.StringVarP(&g.jq, "jq", "q", "", "filter the JSON with a jq `expression`; strings come out raw")
+	flags.CountVarP(&g.verbose, "verbose", "v", "tell more on stderr; twice for debugging")
+	flags.StringVar(&g.color, "color", "", "when to use colours: `auto`, always or never")
+	flags.BoolVar(&g.noInput, "no-input", false, "never ask anything")
+}
+
+// prepare checks the global flags, before anything is contacted.
+func (a *app) prepare(cmd *cobra.Command) error {
+	g := &a.global
+	if err := a.io.SetColor(g.color); err != nil {
+		return usagef("%s", err)
+	}
+	if err := a.checkFormat(cmd); err != nil {
+		return err
+	}
+	if g.jq != "" || cmd.Flags().Changed("jq") {
+		filter, err := render.CompileFilter(g.jq)
+		if err != nil {
+			return usagef("--jq: %s", err).hint("quote it for the shell: --jq '.servers[].name'")
+		}
+		a.filter, g.json = filter, true
+	}
+	if g.verbose > 0 {
+		level := slog.LevelInfo
+		if g.verbose > 1 {
+			level = slog.LevelDebug
+		}
+		a.logger = slog.New(slog.NewTextHandler(a.errOut(), &slog.HandlerOptions{Level: level}))
+	}
+	return nil
+}
+
+// checkFormat checks that the command has the format of -o, and that the flags agree.
+func (a *app) checkFormat(cmd *cobra.Command) error {
+	g := &a.global
+	formats := []string{formatText, formatJSON}
+	if own := cmd.Annotations[formatsKey]; own != "" {
+		formats = strings.Split(own, ",")
+	}
+	known := g.output == ""
+	for _, f := range formats {
+		known = known || f == g.output
+	}
+	switch {
+	case !known:
+		e := usagef("-o %s: %s has the formats %s", g.output, cmd.CommandPath(), strings.Join(formats, ", "))
+		if near := config.Near(g.output, formats); len(near) > 0 {
+			return e.hint("-o %s", near[0])
+		}
+		return e
+	case g.json && g.output != "" && g.output != formatJSON:
+		return usagef("--json and -o %s: choose one", g.output)
+	case g.jq != "" && g.output != "" && g.output != formatJSON:
+		return usagef("--jq filters JSON and does not go with -o %s", g.output)
+	}
+	return nil
+}
+
+// flagError is what is wrong with the flags of a command line.
+func (a *app) flagError(cmd *cobra.Command, err error) error {
+	var (
+		unknown *pflag.NotExistError
+		value   *pflag.InvalidValueError
+		missing *pflag.ValueRequiredError
+	)
+	help := cmd.CommandPath() + " --help"
+	switch {
+	case errors.Is(err, pflag.ErrHelp):
+		return err
+	case errors.As(err, &unknown):
+		return a.unknownFlag(cmd, unknown)
+	case errors.As(err, &value):
+		return usagef("--%s: %s", value.GetFlag().Name, errors.Unwrap(value))
+	case errors.As(err, &missing):
+		return usagef("--%s needs a value", missing.GetFlag().Name).hint("%s", help)
+	default:
+		return usagef("%s", err).hint("%s", help)
+	}
+}
+
+// noArgs refuses words after a command that takes none.
+func noArgs(cmd *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		return usagef("%s takes no arguments, and got %q", cmd.CommandPath(), args[0]).hint("%s", usageLine(cmd))
+	}
+	return nil
+}
+
+// usageLine returns how a command is used, as a hint: a line for each form.
+func usageLine(cmd *cobra.Command) string {
+	forms := strings.Split(cmd.Use, " | ")
+	for i, form := range forms {
+		forms[i] = "usage: " + cmd.Parent().CommandPath() + " " + form
+	}
+	return strings.Join(forms, "\n")
+}

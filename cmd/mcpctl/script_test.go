@@ -1,0 +1,135 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/itchyny/gojq"
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+// TestScripts runs the program as people do. Beside testscript's own commands there are
+//
+//	exits CODE prog arg...   run it, and want that exit code
+//	serve VAR [flag...]      start the demonstration server over HTTP until the script ends, and put its URL into VAR
+//	json EXPR...             want standard output to be one JSON document for which all jq expressions are true
+//	mode FILE MODE           want the permissions of a file
+func TestScripts(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir:                 filepath.Join("testdata", "script"),
+		UpdateScripts:       *update,
+		RequireExplicitExec: true,
+		RequireUniqueNames:  true,
+		Setup: func(e *testscript.Env) error {
+			home := filepath.Join(e.WorkDir, "home")
+			e.Setenv("HOME", home)
+			e.Setenv("XDG_CONFIG_HOME", filepath.Join(home, ".config"))
+			e.Setenv("XDG_CACHE_HOME", filepath.Join(home, ".cache"))
+			e.Setenv("CONFIG", filepath.Join(home, ".config", "mcpctl", "config.yaml"))
+			e.Setenv("NO_COLOR", "1")
+			e.Setenv("GORACE", raceOptions)
+			return os.MkdirAll(home, 0o700)
+		},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"exits": scriptExits,
+			"serve": scriptServe,
+			"json":  scriptJSON,
+			"mode":  scriptMode,
+		},
+	})
+}
+
+func scriptExits(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: exits CODE prog arg...")
+	}
+	want, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	got := 0
+	var exit *exec.ExitError
+	switch err := ts.Exec(args[1], args[2:]...); {
+	case errors.As(err, &exit):
+		got = exit.ExitCode()
+	case err != nil:
+		ts.Fatalf("%v", err)
+	}
+	if got != want {
+		ts.Fatalf("exit code %d, want %d", got, want)
+	}
+}
+
+func scriptServe(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 1 {
+		ts.Fatalf("usage: serve VAR [flag...]")
+	}
+	cmd := exec.Command("mcpctl", append([]string{demoCommand, "--http", "127.0.0.1:0"}, args[1:]...)...)
+	stderr, err := cmd.StderrPipe()
+	ts.Check(err)
+	ts.Check(cmd.Start())
+	ts.Defer(func() {
+		_ = cmd.Process.Signal(os.Interrupt)
+		done := make(chan struct{})
+		go func() {
+			_ = cmd.Wait()
+			close(done)
+		}()
+		select {
+		case <-done:
+		case <-time.After(5 * time.Second):
+			_ = cmd.Process.Kill()
+			<-done
+		}
+	})
+	line, err := bufio.NewReader(stderr).ReadString('\n')
+	ts.Check(err)
+	address, ok := strings.CutPrefix(strings.TrimSpace(line), "listening on ")
+	if !ok {
+		ts.Fatalf("the server said %q", line)
+	}
+	ts.Setenv(args[0], address)
+}
+
+func scriptJSON(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) == 0 {
+		ts.Fatalf("usage: json EXPR...")
+	}
+	out := ts.ReadFile("stdout")
+	dec := json.NewDecoder(bytes.NewReader([]byte(out)))
+	dec.UseNumber()
+	var doc any
+	if err := dec.Decode(&doc); err != nil {
+		ts.Fatalf("standard output is not JSON: %v\n%s", err, out)
+	}
+	if err := dec.Decode(new(any)); !errors.Is(err, io.EOF) {
+		ts.Fatalf("standard output has more than one document:\n%s", out)
+	}
+	for _, expression := range args {
+		query, err := gojq.Parse(expression)
+		ts.Check(err)
+		got, _ := query.Run(doc).Next()
+		if holds, ok := got.(bool); !ok || !holds {
+			ts.Fatalf("%s is %v for\n%s", expression, got, out)
+		}
+	}
+}
+
+func scriptMode(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: mode FILE MODE")
+	}
+	info, err := os.Stat(ts.MkAbs(args[0]))
+	ts.Check(err)
+	if got := info.Mode().Perm().String(); got != args[1] {
+		ts.Fatalf("%s has the mode %s, want %s", args[0], got, args[1])
+	}
+}

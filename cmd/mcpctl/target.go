@@ -1,0 +1,600 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"net/url"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/mcpctl/mcpctl/internal/toolargs"
+	"github.com/mcpctl/mcpctl/pkg/config"
+	"github.com/mcpctl/mcpctl/pkg/session"
+)
+
+// inheritAll is what --inherit-env means without a value.
+const inheritAll = "all"
+
+// demoName is the name under which the demonstration server is reached, unless an entry has it.
+const demoName = "demo"
+
+// entryFlags describe a server that is not configured, or override an entry for one run. For add they are the entry.
+type entryFlags struct {
+	headers        []string
+	env            []string
+	inheritEnv     string
+	cwd            string
+	transport      transportValue
+	protocol       string
+	connectTimeout durationValue
+	timeout        durationValue
+	wait           durationValue
+	sessionWait    durationValue
+	skipPreflight  bool
+}
+
+// serverFlags are the flags of a command that contacts servers.
+type serverFlags struct {
+	entryFlags
+	stdio           string
+	includeDisabled bool
+	// command allows "-- COMMAND ARG…" in place of a server.
+	command bool
+}
+
+func (f *entryFlags) register(flags *pflag.FlagSet) {
+	f.registerEntry(flags)
+	f.registerLimits(flags)
+}
+
+// share marks the flags that a function registers as those that several commands share.
+func share(flags *pflag.FlagSet, register func(*pflag.FlagSet)) {
+	mine := pflag.NewFlagSet("", pflag.ContinueOnError)
+	register(mine)
+	mine.VisitAll(func(f *pflag.Flag) {
+		f.Annotations = map[string][]string{sharedKey: {""}}
+		flags.AddFlag(f)
+	})
+}
+
+// registerEntry registers the flags that say what a server is.
+func (f *entryFlags) registerEntry(flags *pflag.FlagSet) {
+	flags.StringArrayVarP(&f.headers, "header", "H", nil, "send this HTTP `header`, 'Name: value'; repeatable")
+	flags.StringArrayVarP(&f.env, "env", "e", nil, "set `NAME=value` for the command, or pass on NAME")
+	flags.StringVar(&f.inheritEnv, "inherit-env", "", "pass on the whole environment, or these `names`")
+	flags.Lookup("inherit-env").NoOptDefVal = inheritAll
+	flags.StringVar(&f.cwd, "cwd", "", "start the command in this `dir`")
+	flags.VarP(&f.transport, "transport", "t", "one of `auto`, http, sse, stdio")
+	flags.StringVar(&f.protocol, "protocol", "", "speak this protocol `version`")
+	flags.BoolVar(&f.skipPreflight, "skip-preflight", false, "leave all verdicts to the handshake")
+}
+
+// registerLimits registers the flags for the bounds on time.
+func (f *entryFlags) registerLimits(flags *pflag.FlagSet) {
+	flags.Var(&f.connectTimeout, "connect-timeout", "limit for connecting (30s unless set)")
+	flags.Var(&f.timeout, "timeout", "limit for one request (5m unless set)")
+	flags.Var(&f.wait, "wait", "wait for a server that is starting (4s unless set)")
+	flags.Var(&f.sessionWait, "session-wait", "wait for a lost session's successor (15s unless set)")
+}
+
+func (f *serverFlags) register(flags *pflag.FlagSet) {
+	share(flags, func(flags *pflag.FlagSet) {
+		flags.StringVar(&f.stdio, "stdio", "", "start this `command` in place of SERVER")
+		f.entryFlags.register(flags)
+		flags.BoolVar(&f.includeDisabled, "include-disabled", false, "contact a disabled server all the same")
+	})
+}
+
+// durationValue is a flag with a duration as in the configuration.
+type durationValue struct{ time.Duration }
+
+func (v *durationValue) Set(s string) error {
+	d, err := config.ParseDuration(s)
+	if err != nil {
+		return err
+	}
+	v.Duration = d
+	return nil
+}
+
+func (v *durationValue) String() string {
+	if v.Duration == 0 {
+		return ""
+	}
+	return v.Duration.String()
+}
+
+func (v *durationValue) Type() string { return "time" }
+
+// transportValue is the flag --transport. It takes the names other tools have for streamable HTTP, too.
+type transportValue string
+
+func (v *transportValue) Set(s string) error {
+	t, err := config.ParseTransport(s)
+	if err != nil {
+		return err
+	}
+	*v = transportValue(t)
+	return nil
+}
+
+func (v *transportValue) String() string { return string(*v) }
+func (v *transportValue) Type() string   { return "transport" }
+
+// apply overrides what the flags that were given say, and notes that they said it.
+func (f *entryFlags) apply(flags *pflag.FlagSet, server *config.Server) error {
+	set := func(flag, key string, change func()) {
+		if flags.Changed(flag) {
+			change()
+			server.Set(key, config.Source{Kind: "flag", Detail: "--" + flag})
+		}
+	}
+	set("inherit-env", "inherit_env", func() { server.InheritEnv = inheritEnv(f.inheritEnv) })
+	set("cwd", "cwd", func() { server.Cwd = f.cwd })
+	set("transport", "transport", func() { server.Transport = config.Transport(f.transport) })
+	set("protocol", "protocol", func() { server.Protocol = f.protocol })
+	set("connect-timeout", "connect_timeout", func() { server.ConnectTimeout = f.connectTimeout.Duration })
+	set("timeout", "timeout", func() { server.Timeout = f.timeout.Duration })
+	set("wait", "wait", func() { server.Wait = f.wait.Duration })
+	set("session-wait", "session_wait", func() { server.SessionWait = f.sessionWait.Duration })
+	set("skip-preflight", "skip_preflight", func() { server.SkipPreflight = f.skipPreflight })
+	for _, h := range f.headers {
+		name, value, err := parseHeader(h)
+		if err != nil {
+			return err
+		}
+		setHeader(server, name, value)
+		server.Set("headers."+name, config.Source{Kind: "flag", Detail: "--header"})
+	}
+	for _, e := range f.env {
+		name, value, err := parseEnv(e)
+		if err != nil {
+			return err
+		}
+		if server.Env == nil {
+			server.Env = map[string]string{}
+		}
+		server.Env[name] = value
+		server.Set("env."+name, config.Source{Kind: "flag", Detail: "--env"})
+	}
+	return nil
+}
+
+// misfit returns an error if a flag was given that means nothing for this kind of server.
+func (f *entryFlags) misfit(flags *pflag.FlagSet, server config.Server) error {
+	if server.URL != "" {
+		for _, flag := range []string{"env", "inherit-env", "cwd"} {
+			if flags.Changed(flag) {
+				return usagef("--%s: %s is reached by URL, and only a command has an environment and a directory", flag, server.Name)
+			}
+		}
+		if server.Transport == config.TransportStdio {
+			return usagef("--transport stdio: %s is reached by URL", server.Name).hint("to start a command: --stdio \"COMMAND LINE\"")
+		}
+		return nil
+	}
+	if flags.Changed("header") {
+		return usagef("--header: %s is a command, and only a URL has headers", server.Name).hint("for a variable of its environment: --env NAME=value")
+	}
+	if t := server.Transport; flags.Changed("transport") && t != config.TransportStdio {
+		return usagef("--transport %s: %s is a command, whose transport is stdio", t, server.Name)
+	}
+	return nil
+}
+
+func inheritEnv(value string) config.InheritEnv {
+	switch strings.ToLower(value) {
+	case inheritAll, "true":
+		return config.InheritEnv{All: true}
+	case "false", "":
+		return config.InheritEnv{}
+	}
+	return config.InheritEnv{Names: strings.FieldsFunc(value, func(r rune) bool { return r == ',' || r == ' ' })}
+}
+
+// parseHeader splits "Name: value". A value that lacks its credential was lost in the shell.
+func parseHeader(s string) (name, value string, err error) {
+	name, value, found := strings.Cut(s, ":")
+	name, value = strings.TrimSpace(name), strings.TrimSpace(value)
+	if !found || name == "" {
+		return "", "", usagef("--header: no name and colon in it").hint("--header 'Name: value'")
+	}
+	if strings.ContainsFunc(name, func(r rune) bool { return !isTokenRune(r) }) {
+		return "", "", usagef("--header: %q is not the name of a header", name).hint("--header 'Name: value'")
+	}
+	if strings.ContainsAny(value, "\r\n\x00") {
+		return "", "", usagef("--header: %s: a line end in the value", name)
+	}
+	if scheme := strings.ToLower(value); scheme == "bearer" || scheme == "basic" {
+		return "", "", usagef("--header: %s: nothing after %s: the shell has put an unset variable there", name, value).
+			hint("in single quotes mcpctl puts the variable in: --header '%s: %s ${TOKEN}'", name, value)
+	}
+	return name, value, nil
+}
+
+// isTokenRune reports whether r may stand in the name of a header (RFC 9110, 5.6.2).
+func isTokenRune(r rune) bool {
+	return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("!#$%&'*+-.^_`|~", r)
+}
+
+// setHeader sets a header in place of one of that name in whatever case.
+func setHeader(server *config.Server, name, value string) {
+	for other := range server.Headers {
+		if strings.EqualFold(other, name) {
+			delete(server.Headers, other)
+		}
+	}
+	if server.Headers == nil {
+		server.Headers = map[string]string{}
+	}
+	server.Headers[name] = value
+}
+
+// parseEnv splits NAME=value. A NAME alone is the variable as mcpctl has it.
+func parseEnv(s string) (name, value string, err error) {
+	name, value, found := strings.Cut(s, "=")
+	if name == "" || strings.ContainsAny(name, " \t${}") {
+		return "", "", usagef("--env: %q is not NAME=value", s)
+	}
+	if !found {
+		value = "${" + name + "}"
+	}
+	return name, value, nil
+}
+
+// loadConfig returns the configuration, read once.
+func (a *app) loadConfig(ctx context.Context) (*config.Config, error) {
+	if a.config != nil {
+		return a.config, nil
+	}
+	path, err := a.configPath()
+	if err != nil {
+		return nil, err
+	}
+	c, err := await(ctx, func() (*config.Config, error) {
+		if path == "-" {
+			return config.LoadReader(path, a.io.In)
+		}
+		return config.Load(path)
+	})
+	if err != nil {
+		return nil, err
+	}
+	a.config = c
+	return c, nil
+}
+
+// await returns what fn does, or the cause of ctx when that ends first: a read of a terminal or a pipe cannot be
+// stopped, so it is left behind.
+func await[T any](ctx context.Context, fn func() (T, error)) (T, error) {
+	type result struct {
+		value T
+		err   error
+	}
+	done := make(chan result, 1)
+	go func() {
+		value, err := fn()
+		done <- result{value, err}
+	}()
+	select {
+	case r := <-done:
+		return r.value, r.err
+	case <-ctx.Done():
+		var none T
+		return none, context.Cause(ctx)
+	}
+}
+
+// configPath returns the configuration file's place.
+func (a *app) configPath() (string, error) {
+	if a.global.config != "" {
+		return a.global.config, nil
+	}
+	path, err := config.DefaultPath(a.lookup)
+	if err != nil {
+		return "", &configError{message: err.Error(), cause: err}
+	}
+	return path, nil
+}
+
+// editablePath is configPath for a command that writes.
+func (a *app) editablePath() (string, error) {
+	path, err := a.configPath()
+	if err == nil && path == "-" {
+		return "", usagef("--config -: standard input cannot be edited").hint("--config FILE")
+	}
+	return path, err
+}
+
+// resolve returns the one server that the words name, and the words after it. Nothing is contacted and no variable is
+// expanded; the flags override what they say.
+func (a *app) resolve(cmd *cobra.Command, f *serverFlags, args []string) (config.Server, []string, error) {
+	server, rest, err := a.find(cmd, f, args)
+	if err != nil {
+		return config.Server{}, nil, err
+	}
+	server, err = a.override(cmd, f, server)
+	if err != nil {
+		return config.Server{}, nil, err
+	}
+	if server.Err != nil {
+		return config.Server{}, nil, server.Err
+	}
+	return server, rest, nil
+}
+
+// resolveAll returns all servers that the words name; without words, those of the configuration. A disabled one is
+// left out unless it is named or wanted. What is wrong with one entry is left in its Err.
+func (a *app) resolveAll(cmd *cobra.Command, f *serverFlags, args []string) ([]config.Server, error) {
+	if f.stdio != "" || cmd.ArgsLenAtDash() >= 0 {
+		server, rest, err := a.find(cmd, f, args)
+		if err != nil {
+			return nil, err
+		}
+		if len(rest) > 0 {
+			return nil, usagef("--stdio stands in place of SERVER, and %q is one too many", rest[0])
+		}
+		server, err = a.override(cmd, f, server)
+		return []config.Server{server}, err
+	}
+	var servers []config.Server
+	if len(args) == 0 {
+		c, err := a.loadConfig(cmd.Context())
+		if err != nil {
+			return nil, err
+		}
+		for _, s := range c.Servers {
+			if s.Enabled || f.includeDisabled {
+				servers = append(servers, s.Clone())
+			}
+		}
+	}
+	for _, word := range args {
+		found, err := a.findSome(cmd.Context(), f, word)
+		if err != nil {
+			return nil, err
+		}
+		for _, s := range found {
+			if !slices.ContainsFunc(servers, func(t config.Server) bool { return t.Name == s.Name }) {
+				servers = append(servers, s)
+			}
+		}
+	}
+	for i, s := range servers {
+		changed, err := a.override(cmd, f, s)
+		if err != nil {
+			return nil, err
+		}
+		servers[i] = changed
+	}
+	return servers, nil
+}
+
+// find returns the server of a command that takes one.
+func (a *app) find(cmd *cobra.Command, f *serverFlags, args []string) (config.Server, []string, error) {
+	dash := cmd.ArgsLenAtDash()
+	switch {
+	case f.command && dash >= 0 && f.stdio != "":
+		return config.Server{}, nil, usagef("--stdio and -- both start a command: choose one")
+	case f.command && dash > 0:
+		return config.Server{}, nil, usagef("-- COMMAND stands in place of SERVER, and %q is one too many", args[0])
+	case f.command && dash == 0:
+		if len(args) == 0 {
+			return config.Server{}, nil, usagef("no command after --").hint("%s", usageLine(cmd))
+		}
+		return commandServer(args), nil, nil
+	case !f.command && dash == 0:
+		return config.Server{}, nil, usagef("%s takes a command as --stdio \"COMMAND LINE\"", cmd.CommandPath()).hint("%s", usageLine(cmd))
+	case f.stdio != "":
+		server, err := stdioServer(f.stdio)
+		return server, args, err
+	case cmd.Flags().Changed("stdio"):
+		return config.Server{}, nil, usagef("--stdio: the command line is empty")
+	case len(args) == 0:
+		return config.Server{}, nil, usagef("no server named").hint("%s", usageLine(cmd)).hint("mcpctl list shows the servers there are; demo is built in")
+	}
+	server, err := a.findOne(cmd.Context(), f, args[0])
+	var e *usageError
+	if errors.As(err, &e) && strings.ContainsAny(args[0], " \t") {
+		e.hint("%s", a.corrected(args[0], "--stdio", toolargs.Quote(args[0])))
+	}
+	return server, args[1:], err
+}
+
+// findOne returns the server that one word names.
+func (a *app) findOne(ctx context.Context, f *serverFlags, word string) (config.Server, error) {
+	if isURL(word) {
+		return urlServer(word), nil
+	}
+	c, err := a.loadConfig(ctx)
+	if err != nil {
+		return config.Server{}, err
+	}
+	server, ok := c.Server(word)
+	switch {
+	case ok && !server.Enabled && !f.includeDisabled:
+		return config.Server{}, &configError{
+			server: word, message: "the server is disabled",
+			hint: "mcpctl enable " + toolargs.Quote(word) + ", or for once: --include-disabled",
+		}
+	case ok:
+		return server, nil
+	case word == demoName:
+		return a.demoServer(), nil
+	case strings.Contains(word, "://"):
+		scheme, _, _ := strings.Cut(word, "://")
+		return config.Server{}, usagef("%s: a server's URL begins with http:// or https://, not %s://", word, scheme)
+	case strings.ContainsAny(word, " \t"):
+		return config.Server{}, usagef("no server %q, and no name has spaces in it; a command goes into --stdio", word)
+	case looksLikeHost(word):
+		return config.Server{}, usagef("no server %q", word).hint("for a URL: http://%s", word)
+	case len(c.Servers) == 0:
+		return config.Server{}, usagef("no server %q: there are none in %s", word, c.Path).
+			hint("mcpctl add %s URL", toolargs.Quote(word)).hint("mcpctl add %s -- COMMAND ARG…", toolargs.Quote(word))
+	}
+	return config.Server{}, c.NotFound(word)
+}
+
+// findSome returns the servers that a name or a glob means.
+func (a *app) findSome(ctx context.Context, f *serverFlags, word string) ([]config.Server, error) {
+	if isURL(word) || !strings.ContainsAny(word, "*?[") {
+		server, err := a.findOne(ctx, f, word)
+		return []config.Server{server}, err
+	}
+	c, err := a.loadConfig(ctx)
+	if err != nil {
+		return nil, err
+	}
+	found, disabled, err := match(c, word)
+	if err != nil {
+		return nil, err
+	}
+	if f.includeDisabled {
+		return append(found, disabled...), nil
+	}
+	if len(found) == 0 {
+		return nil, usagef("%q matches only disabled servers: %s", word, strings.Join(names(disabled), ", ")).hint("--include-disabled")
+	}
+	return found, nil
+}
+
+// match returns the entries whose name a glob matches, in the order of the file. It is an error if there are none.
+func match(c *config.Config, glob string) (enabled, disabled []config.Server, err error) {
+	for _, s := range c.Servers {
+		ok, err := path.Match(glob, s.Name)
+		switch {
+		case err != nil:
+			return nil, nil, usagef("%q is not a glob: %s", glob, err)
+		case ok && s.Enabled:
+			enabled = append(enabled, s.Clone())
+		case ok:
+			disabled = append(disabled, s.Clone())
+		}
+	}
+	if len(enabled)+len(disabled) == 0 {
+		return nil, nil, usagef("no server matches %q", glob).hint("mcpctl list shows the servers there are")
+	}
+	return enabled, disabled, nil
+}
+
+// override applies the flags to a server. Whether the values are good is seen when they are expanded.
+func (a *app) override(cmd *cobra.Command, f *serverFlags, server config.Server) (config.Server, error) {
+	if server.Err != nil {
+		return server, nil //nolint:nilerr // what is wrong with an entry is told by whoever uses it
+	}
+	if err := f.apply(cmd.Flags(), &server); err != nil {
+		return server, err
+	}
+	if err := f.misfit(cmd.Flags(), server); err != nil {
+		return server, err
+	}
+	return server, nil
+}
+
+func isURL(word string) bool {
+	scheme, _, found := strings.Cut(word, "://")
+	return found && (strings.EqualFold(scheme, "http") || strings.EqualFold(scheme, "https"))
+}
+
+// looksLikeHost reports whether word is a URL that lacks only its scheme.
+func looksLikeHost(word string) bool {
+	return regexp.MustCompile(`^(localhost|[\w-]+(\.[\w-]+)+)(:\d+)?/`).MatchString(word) ||
+		regexp.MustCompile(`^(localhost|[\w.-]+):\d+$`).MatchString(word)
+}
+
+// urlServer is a server that is not configured. Its target is its name.
+func urlServer(address string) config.Server {
+	s := config.Server{Name: address, URL: address, Transport: config.TransportAuto, Enabled: true}
+	if u, err := url.Parse(address); err == nil {
+		u.User, u.RawQuery = nil, "" // they may hold secrets, and a name is shown everywhere
+		s.Name = u.String()
+	}
+	return s
+}
+
+// commandServer is a command that is not configured.
+func commandServer(words []string) config.Server {
+	s := config.Server{Command: words[0], Args: words[1:], Transport: config.TransportStdio, Enabled: true}
+	s.Name = s.Target()
+	return s
+}
+
+// stdioServer is a command line that is not configured. It is split as a shell would, and never given to one.
+func stdioServer(text string) (config.Server, error) {
+	words, err := splitCommand(text)
+	if err != nil {
+		return config.Server{}, err
+	}
+	if len(words) == 0 {
+		return config.Server{}, usagef("--stdio: the command line is empty")
+	}
+	return commandServer(words), nil
+}
+
+// demoServer is the demonstration server: this program, as a child.
+func (a *app) demoServer() config.Server {
+	return config.Server{
+		Name:      demoName,
+		Command:   a.executable,
+		Args:      []string{demoCommand},
+		Transport: config.TransportStdio,
+		Enabled:   true,
+	}
+}
+
+// expand returns the server with its variables replaced. The secrets among the values are masked from now on.
+func (a *app) expand(server config.Server) (config.Server, error) {
+	expanded, secrets, err := server.Expand(a.lookup, a.home)
+	a.redact.Add(secrets...)
+	if err != nil {
+		return config.Server{}, err
+	}
+	return expanded, nil
+}
+
+// dialer opens the sessions of this run.
+func (a *app) dialer() *session.Dialer {
+	return &session.Dialer{
+		ClientName:    "mcpctl",
+		ClientVersion: a.build.version,
+		Logger:        a.logger,
+		Kill:          a.kill,
+	}
+}
+
+// supervise returns the supervisor of a server, which the caller closes with release. Nothing is contacted yet.
+func (a *app) supervise(server config.Server) (*session.Supervisor, error) {
+	expanded, err := a.expand(server)
+	if err != nil {
+		return nil, err
+	}
+	return session.NewSupervisor(a.dialer(), expanded), nil
+}
+
+// release ends a server's session, in haste when nobody waits any more.
+func (a *app) release(ctx context.Context, server string, s *session.Supervisor) {
+	if ctx.Err() != nil {
+		s.CloseHasty()
+		return
+	}
+	if err := s.Close(); err != nil {
+		a.logger.InfoContext(ctx, "session not closed", "server", server, "error", err)
+	}
+}
+
+// with opens a server for one command and runs fn. The output tells of its session.
+func (a *app) with(ctx context.Context, server config.Server, fn func(*session.Supervisor) error) error {
+	s, err := a.supervise(server)
+	if err != nil {
+		return err
+	}
+	defer a.release(ctx, server.Name, s)
+	a.used = s
+	return fn(s)
+}

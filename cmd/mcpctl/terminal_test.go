@@ -1,0 +1,258 @@
+//go:build unix
+
+package main
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/creack/pty"
+)
+
+// terminal is a program that runs on a terminal of 60 columns.
+type terminal struct {
+	t    *testing.T
+	pty  *os.File
+	done chan struct{}
+	out  bytes.Buffer
+	cmd  *exec.Cmd
+}
+
+// onTerminal starts mcpctl with all its streams on a terminal.
+func onTerminal(t *testing.T, home string, args ...string) *terminal {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), "mcpctl", args...)
+	cmd.Env = append(os.Environ(), "HOME="+home, "XDG_CONFIG_HOME="+home, "TERM=xterm", "CI=", "NO_COLOR=", "COLUMNS=")
+	f, err := pty.StartWithSize(cmd, &pty.Winsize{Rows: 24, Cols: 60})
+	if err != nil {
+		t.Fatal(err)
+	}
+	term := &terminal{t: t, pty: f, cmd: cmd, done: make(chan struct{})}
+	go func() {
+		defer close(term.done)
+		_, _ = io.Copy(&term.out, f) // ends with an error when the program has gone
+	}()
+	t.Cleanup(func() {
+		_ = cmd.Process.Kill()
+		_ = f.Close()
+	})
+	return term
+}
+
+// end waits for the program and returns its exit code and all that was on the terminal.
+func (term *terminal) end() (int, string) {
+	term.t.Helper()
+	err := term.cmd.Wait()
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
+		term.t.Fatal(err)
+	}
+	select {
+	case <-term.done:
+	case <-time.After(5 * time.Second):
+		term.t.Fatal("the terminal is held open")
+	}
+	return term.cmd.ProcessState.ExitCode(), strings.ReplaceAll(term.out.String(), "\r\n", "\n")
+}
+
+func (term *terminal) answer(text string) {
+	term.t.Helper()
+	if _, err := io.WriteString(term.pty, text); err != nil {
+		term.t.Fatal(err)
+	}
+}
+
+func TestTablesAreCutToTheWidthOfATerminal(t *testing.T) {
+	code, out := onTerminal(t, t.TempDir(), "tools", "demo").end()
+	if code != 0 {
+		t.Fatalf("exit code %d: %s", code, out)
+	}
+	plain := regexp.MustCompile(`\x1b\[[0-9;]*m`).ReplaceAllString(out, "")
+	for _, want := range []string{
+		"TOOL     DESCRIPTION\n",
+		"weather  Return the made-up weather of a city, always the s…\n",
+	} {
+		if !strings.Contains(plain, want) {
+			t.Errorf("no %q in\n%s", want, plain)
+		}
+	}
+	if plain == out {
+		t.Error("no colours on a terminal")
+	}
+}
+
+func TestTextOnATerminalEndsItsLine(t *testing.T) {
+	if _, out := onTerminal(t, t.TempDir(), "call", "demo", "echo", "message=hi").end(); out != "hi\n" {
+		t.Errorf("got %q", out)
+	}
+}
+
+func TestTextFromServersNeverMovesTheCursor(t *testing.T) {
+	_, out := onTerminal(t, t.TempDir(), "call", "demo", "echo", "message=one\x1b[2J\x1b]0;title\x07 two\u202e").end()
+	if out != "one two\n" {
+		t.Errorf("got %q", out)
+	}
+	_, out = onTerminal(t, t.TempDir(), "call", "demo", "echo", "message=one\u009b2J\u202e", "-o", "json").end()
+	if !strings.Contains(out, `"one\u009b2J\u202e"`) {
+		t.Errorf("got %q", out)
+	}
+}
+
+func TestRemoveAsksOnATerminal(t *testing.T) {
+	home := t.TempDir()
+	file := filepath.Join(home, "c.yaml")
+	config := "servers:\n  notes: {command: npx}\n"
+	if err := os.WriteFile(file, []byte(config), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		typed string
+		code  int
+		gone  bool
+	}{{"\r", 1, false}, {"n\r", 1, false}, {"y\r", 0, true}} {
+		term := onTerminal(t, home, "remove", "notes", "--config", file)
+		term.answer(c.typed)
+		code, out := term.end()
+		got, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if code != c.code || !strings.Contains(out, "Remove notes from "+file+"? [y/N]") || c.gone == (string(got) == config) {
+			t.Errorf("typed %q: exit code %d, file %q, terminal %q", c.typed, code, got, out)
+		}
+	}
+}
+
+func TestALiveLineIsTakenAwayAgain(t *testing.T) {
+	_, out := onTerminal(t, t.TempDir(), "call", "demo", "slow", "seconds=1").end()
+	if !strings.Contains(out, "calling slow of demo … ") || !strings.HasSuffix(out, "\r\x1b[Kwaited 1s\n") {
+		t.Errorf("got %q", out)
+	}
+}
+
+// startSlow starts a call that takes a minute, and returns when the call is under way, with the id of the server's
+// process.
+func startSlow(t *testing.T) (cmd *exec.Cmd, server int, stderr *bytes.Buffer) {
+	t.Helper()
+	dir := t.TempDir()
+	script := filepath.Join(dir, "server.sh")
+	// The wrapper stays, so that a whole group has to be ended.
+	if err := os.WriteFile(script, []byte("echo $$ > "+dir+"/pid\nmcpctl demo-server\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	cmd = exec.CommandContext(t.Context(), "mcpctl", "call", "--stdio", "sh "+script, "slow", "seconds=60", "-o", "json")
+	cmd.Env = append(os.Environ(), "HOME="+dir, "XDG_CONFIG_HOME="+dir)
+	stderr = new(bytes.Buffer)
+	cmd.Stderr = stderr
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	deadline := time.Now().Add(10 * time.Second)
+	for time.Now().Before(deadline) {
+		if raw, err := os.ReadFile(filepath.Join(dir, "pid")); err == nil && bytes.HasSuffix(raw, []byte("\n")) {
+			for _, c := range bytes.TrimSpace(raw) {
+				server = 10*server + int(c-'0')
+			}
+			time.Sleep(500 * time.Millisecond) // for the handshake and the list; the call follows
+			return cmd, server, stderr
+		}
+		time.Sleep(20 * time.Millisecond) // polls another process
+	}
+	t.Fatal("the server did not start")
+	return nil, 0, nil
+}
+
+func groupIsGone(t *testing.T, pid int) {
+	t.Helper()
+	deadline := time.Now().Add(2 * time.Second)
+	for time.Now().Before(deadline) {
+		if err := syscall.Kill(-pid, 0); errors.Is(err, syscall.ESRCH) {
+			return
+		}
+		time.Sleep(20 * time.Millisecond) // polls another process
+	}
+	t.Errorf("processes of the server's group %d are left", pid)
+}
+
+func TestCtrlCEndsACallAndItsServer(t *testing.T) {
+	for _, signal := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM} {
+		cmd, server, stderr := startSlow(t)
+		start := time.Now()
+		if err := cmd.Process.Signal(signal); err != nil {
+			t.Fatal(err)
+		}
+		_ = cmd.Wait() // the code tells
+		if code := cmd.ProcessState.ExitCode(); code != codeInterrupted {
+			t.Errorf("%s: exit code %d, want %d: %s", signal, code, codeInterrupted, stderr)
+		}
+		if elapsed := time.Since(start); elapsed > 3*time.Second {
+			t.Errorf("%s: it took %s", signal, elapsed)
+		}
+		groupIsGone(t, server)
+	}
+}
+
+func TestASecondCtrlCKillsAtOnce(t *testing.T) {
+	dir := t.TempDir()
+	// A server that ignores the end of its input and SIGTERM takes the longest time to end.
+	script := filepath.Join(dir, "server.sh")
+	if err := os.WriteFile(script, []byte("trap '' TERM INT\necho $$ > "+dir+"/pid\nwhile :; do sleep 1; done\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), "mcpctl", "tools", "--stdio", "sh "+script)
+	cmd.Env = append(os.Environ(), "HOME="+dir, "XDG_CONFIG_HOME="+dir)
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	var pid int
+	for range 500 {
+		if raw, err := os.ReadFile(filepath.Join(dir, "pid")); err == nil && bytes.HasSuffix(raw, []byte("\n")) {
+			for _, c := range bytes.TrimSpace(raw) {
+				pid = 10*pid + int(c-'0')
+			}
+			break
+		}
+		time.Sleep(20 * time.Millisecond) // polls another process
+	}
+	start := time.Now()
+	for range 2 {
+		if err := cmd.Process.Signal(syscall.SIGINT); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(50 * time.Millisecond) // two signals at once would be one
+	}
+	_ = cmd.Wait() // the code tells
+	if code := cmd.ProcessState.ExitCode(); code != codeInterrupted {
+		t.Errorf("exit code %d, want %d", code, codeInterrupted)
+	}
+	if elapsed := time.Since(start); elapsed > 600*time.Millisecond {
+		t.Errorf("it took %s", elapsed)
+	}
+	groupIsGone(t, pid)
+}
+
+func TestABrokenPipeEndsQuietly(t *testing.T) {
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = r.Close()
+	cmd := exec.CommandContext(t.Context(), "mcpctl", "tools", "demo")
+	cmd.Env = append(os.Environ(), "HOME="+t.TempDir())
+	var stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = w, &stderr
+	err = cmd.Run()
+	_ = w.Close()
+	if err != nil || stderr.Len() > 0 {
+		t.Errorf("%v: %s", err, stderr.String())
+	}
+}

@@ -1,0 +1,357 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/mcpctl/mcpctl/internal/render"
+	"github.com/mcpctl/mcpctl/internal/toolargs"
+	"github.com/mcpctl/mcpctl/pkg/config"
+	"github.com/mcpctl/mcpctl/pkg/session"
+)
+
+type toolsOptions struct {
+	serverFlags
+	brief  bool
+	schema bool
+}
+
+func newToolsCmd(a *app) *cobra.Command {
+	o := toolsOptions{serverFlags: serverFlags{command: true}}
+	cmd := &cobra.Command{
+		Use:   "tools SERVER [TOOL] | tools -- COMMAND [ARG...]",
+		Short: "List the tools of a server, or show one in full",
+		Long: `List the tools of a server, one line each. With TOOL show its description, its
+parameters and a call of it.
+
+SERVER is a name of the configuration, a URL, or demo; --stdio "COMMAND LINE" or
+-- COMMAND starts a server that is not configured.`,
+		Example: `  mcpctl tools demo
+  mcpctl tools demo weather
+  mcpctl tools --brief -- npx -y @example/notes ~/notes`,
+		Annotations:       listFormats(),
+		ValidArgsFunction: a.completeServers(1),
+		RunE:              func(cmd *cobra.Command, args []string) error { return o.run(cmd, a, args) },
+	}
+	cmd.Flags().BoolVar(&o.brief, "brief", false, "show each tool as name(param: type, optional?: type)")
+	cmd.Flags().BoolVar(&o.schema, "schema", false, "show the input schema of TOOL as the server sent it")
+	o.register(cmd.Flags())
+	return cmd
+}
+
+// toolsDocument is the output of tools.
+type toolsDocument struct {
+	Version    int               `json:"version"`
+	Server     string            `json:"server"`
+	Tools      []json.RawMessage `json:"tools"`
+	Problems   []string          `json:"problems"`
+	Incomplete bool              `json:"incomplete,omitempty"`
+	Session    *sessionBody      `json:"session,omitempty"`
+}
+
+// toolList is a server's tools, as far as its entry lets them through.
+type toolList struct {
+	tools      []tool
+	problems   []string
+	incomplete bool
+	// hidden are the names of the tools that the entry's filter leaves out.
+	hidden []string
+}
+
+// tool is one tool of a list.
+type tool struct {
+	name, title, description string
+	// schema is its input schema, nil if the server sent none.
+	schema json.RawMessage
+	// hints are what the server says about calling it, in words.
+	hints []string
+	// repeatable is set when the server says that a second call does no harm.
+	repeatable bool
+	raw        json.RawMessage
+}
+
+func (l toolList) names() []string {
+	out := make([]string, len(l.tools))
+	for i, t := range l.tools {
+		out[i] = t.name
+	}
+	return out
+}
+
+// find returns the tool of that name. Of several the first is meant.
+func (l toolList) find(name string) (tool, bool) {
+	for _, t := range l.tools {
+		if t.name == name {
+			return t, true
+		}
+	}
+	return tool{}, false
+}
+
+// unknown is the error for a name that is not in the list.
+func (l toolList) unknown(server, name string) error {
+	if slices.Contains(l.hidden, name) {
+		return &configError{
+			server: server, message: fmt.Sprintf("the tool %q is left out by the entry's filter", name),
+			hint: "see tools.include and tools.exclude in: mcpctl get " + toolargs.Quote(server),
+		}
+	}
+	e := usagef("%s has no tool %q", server, name)
+	near := config.Near(name, l.names())
+	switch {
+	case len(near) > 0:
+		e.hint("did you mean %s?", orList(near))
+	case len(l.tools) == 0:
+		e.hint("it has no tools at all")
+	default:
+		e.hint("mcpctl tools %s shows the tools there are", toolargs.Quote(server))
+	}
+	return e
+}
+
+// listTools asks a server for its tools, which does no harm when it is repeated.
+func listTools(ctx context.Context, s *session.Supervisor) (session.List, error) {
+	var list session.List
+	err := s.Do(ctx, session.Request{Name: "tools/list", Repeatable: true}, func(ctx context.Context, s *session.Session) error {
+		var err error
+		list, err = s.List(ctx, "tools/list")
+		return err
+	})
+	return list, err
+}
+
+// tools returns the tools of a server that its entry lets through.
+func (a *app) tools(ctx context.Context, s *session.Supervisor, server config.Server) (toolList, error) {
+	list, err := listTools(ctx, s)
+	if err != nil {
+		return toolList{}, err
+	}
+	found := toolList{problems: list.Problems, incomplete: list.Incomplete}
+	seen := map[string]bool{}
+	for i, raw := range list.Items {
+		t, problem := parseTool(raw)
+		switch {
+		case problem != "":
+			found.problems = append(found.problems, fmt.Sprintf("tool %d of the list %s", i+1, problem))
+			continue
+		case !server.Tools.Allows(t.name):
+			found.hidden = append(found.hidden, t.name)
+			continue
+		case seen[t.name]:
+			found.problems = append(found.problems, fmt.Sprintf("tool %d of the list has the name of an earlier one, %q", i+1, t.name))
+		}
+		seen[t.name] = true
+		found.tools = append(found.tools, t)
+	}
+	return found, nil
+}
+
+// parseTools returns the tools that can be used.
+func parseTools(items []json.RawMessage) []tool {
+	var tools []tool
+	for _, raw := range items {
+		if t, problem := parseTool(raw); problem == "" {
+			tools = append(tools, t)
+		}
+	}
+	return tools
+}
+
+// parseTool reads one tool by itself, and no more of it than is needed: what else is odd in it is the server's own
+// business. See the MCP specification, 2025-11-25, "Tools", "Data Types".
+func parseTool(raw json.RawMessage) (t tool, problem string) {
+	var fields map[string]json.RawMessage
+	if err := json.Unmarshal(raw, &fields); err != nil || fields == nil {
+		return t, "is not an object"
+	}
+	text := func(key string) string {
+		var s string
+		_ = json.Unmarshal(fields[key], &s) // not text: as good as missing
+		return s
+	}
+	t = tool{
+		name: text("name"), title: text("title"), description: text("description"),
+		schema: fields["inputSchema"], raw: raw,
+	}
+	if t.name == "" {
+		return t, "has no name"
+	}
+	var hints map[string]json.RawMessage
+	_ = json.Unmarshal(fields["annotations"], &hints) // malformed hints say nothing
+	says := func(hint string) bool { return string(hints[hint]) == "true" }
+	if t.title == "" {
+		_ = json.Unmarshal(hints["title"], &t.title)
+	}
+	t.repeatable = says("readOnlyHint") || says("idempotentHint")
+	for _, h := range []struct{ key, words string }{
+		{"readOnlyHint", "changes nothing"},
+		{"idempotentHint", "may be repeated"},
+		{"destructiveHint", "may destroy something"},
+	} {
+		if says(h.key) {
+			t.hints = append(t.hints, h.words)
+		}
+	}
+	return t, ""
+}
+
+func (o *toolsOptions) run(cmd *cobra.Command, a *app, args []string) error {
+	ctx := cmd.Context()
+	if err := a.listWord(cmd, args); err != nil {
+		return err
+	}
+	server, rest, err := a.resolve(cmd, &o.serverFlags, args)
+	switch {
+	case err != nil:
+		return err
+	case len(rest) > 1:
+		return usagef("%s takes one tool, and got %q, too", cmd.CommandPath(), rest[1]).hint("%s", usageLine(cmd))
+	case o.schema && len(rest) == 0:
+		return usagef("--schema needs the name of a tool").hint("%s", usageLine(cmd))
+	case o.schema && o.brief:
+		return usagef("--schema and --brief: choose one")
+	}
+	stop := a.live("listing the tools of " + server.Name)
+	defer stop()
+	return a.with(ctx, server, func(s *session.Supervisor) error {
+		list, err := a.tools(ctx, s, server)
+		stop()
+		if err != nil {
+			return err
+		}
+		a.tellRecovery()
+		if len(rest) == 0 {
+			return o.showAll(ctx, a, server, list)
+		}
+		t, ok := list.find(rest[0])
+		if !ok {
+			return &serverError{server.Name, list.unknown(server.Name, rest[0])}
+		}
+		list.tools = []tool{t}
+		return o.showOne(ctx, a, server, list, o.words(cmd, args))
+	})
+}
+
+// words are how the server was named on the command line.
+func (o *toolsOptions) words(cmd *cobra.Command, args []string) string {
+	switch {
+	case cmd.ArgsLenAtDash() >= 0:
+		return "--stdio " + toolargs.Quote(commandServer(args).Name)
+	case o.stdio != "":
+		return "--stdio " + toolargs.Quote(o.stdio)
+	}
+	return toolargs.Quote(args[0])
+}
+
+func (o *toolsOptions) showAll(ctx context.Context, a *app, server config.Server, list toolList) error {
+	if err := o.writeAll(ctx, a, server, list); err != nil {
+		return err
+	}
+	if !a.json() {
+		a.tellProblems(list)
+	}
+	return nil
+}
+
+func (o *toolsOptions) writeAll(ctx context.Context, a *app, server config.Server, list toolList) error {
+	switch {
+	case a.json():
+		return a.printTools(ctx, server, list)
+	case a.global.output == formatName:
+		return a.printNames(list.names())
+	case len(list.tools) == 0:
+		a.note(server.Name + " has no tools")
+		return nil
+	case o.brief:
+		var b strings.Builder
+		for _, t := range list.tools {
+			line := toolargs.Signature(t.name, t.schema)
+			if sentence := render.FirstSentence(t.description); sentence != "" {
+				line += "  " + sentence
+			}
+			b.WriteString(render.Cut(line, a.screen().Width) + "\n")
+		}
+		_, err := io.WriteString(a.out(), b.String())
+		return err
+	}
+	t := render.Table{Columns: []render.Column{{Title: "tool", Fixed: true}, {Title: "description"}}}
+	for _, each := range list.tools {
+		about := render.FirstSentence(each.description)
+		if about == "" {
+			about = each.title
+		}
+		t.Rows = append(t.Rows, []render.Cell{{Text: each.name, Style: render.Strong}, {Text: about}})
+	}
+	return t.Write(a.out(), a.screen())
+}
+
+func (o *toolsOptions) showOne(ctx context.Context, a *app, server config.Server, list toolList, words string) error {
+	t := list.tools[0]
+	switch {
+	case o.schema:
+		schema := t.schema
+		if schema == nil {
+			schema = json.RawMessage("null")
+		}
+		return a.printData(ctx, schema)
+	case a.json():
+		return a.printTools(ctx, server, list)
+	case a.global.output == formatName:
+		return a.printNames(list.names())
+	case o.brief:
+		return o.writeAll(ctx, a, server, list)
+	}
+	return render.ToolPage(a.out(), a.screen(), t.page("mcpctl call "+words))
+}
+
+// page returns what people want to read of a tool. The example begins with the words of call and the server.
+func (t tool) page(call string) render.Tool {
+	words := append([]string{call, toolargs.Quote(t.name)}, toolargs.Example(t.schema)...)
+	page := render.Tool{
+		Name: t.name, Title: t.title, Description: t.description, Hints: t.hints, Example: strings.Join(words, " "),
+	}
+	for _, p := range toolargs.Params(t.schema) {
+		description := p.Description
+		p.Description = "" // Help has its first sentence only
+		page.Params = append(page.Params, render.Param{Line: p.Help(), Description: description})
+	}
+	return page
+}
+
+func (a *app) printTools(ctx context.Context, server config.Server, list toolList) error {
+	doc := toolsDocument{
+		Version: documentVersion, Server: a.redact.String(server.Name),
+		Tools: []json.RawMessage{}, Problems: []string{}, Incomplete: list.incomplete, Session: a.sessionBody(),
+	}
+	for _, t := range list.tools {
+		doc.Tools = append(doc.Tools, t.raw)
+	}
+	for _, p := range list.problems {
+		doc.Problems = append(doc.Problems, a.redact.String(p))
+	}
+	a.tellProblems(list)
+	return a.printData(ctx, doc)
+}
+
+// tellProblems warns of what is wrong with a list.
+func (a *app) tellProblems(list toolList) {
+	for _, p := range list.problems {
+		a.warn("mcpctl: warning: " + render.OneLine(p) + "\n")
+	}
+}
+
+// tellRecovery says, with -v, that the session was replaced on the way.
+func (a *app) tellRecovery() {
+	if a.used == nil || a.global.verbose == 0 {
+		return
+	}
+	if r := a.used.Stats().Recovery; r != nil {
+		a.note(fmt.Sprintf("the session was lost (%s) and replaced in %s", render.OneLine(r.Cause), shortLatency(r.Elapsed)))
+	}
+}
