@@ -3,7 +3,6 @@ package probe_test
 import (
 	"context"
 	"fmt"
-	"log"
 
 	"github.com/mcpctl/mcpctl/internal/demo"
 	"github.com/mcpctl/mcpctl/pkg/config"
@@ -15,7 +14,8 @@ func ExampleRun() {
 	ctx := context.Background()
 	server, err := demo.ServeHTTP(ctx, "", demo.HTTPOptions{}) // stands for any MCP server
 	if err != nil {
-		log.Fatal(err)
+		fmt.Println(err)
+		return
 	}
 	defer func() { _ = server.Close() }()
 

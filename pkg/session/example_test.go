@@ -3,7 +3,6 @@ package session_test
 import (
 	"context"
 	"fmt"
-	"log"
 
 	"github.com/mcpctl/mcpctl/internal/demo"
 	"github.com/mcpctl/mcpctl/pkg/config"
@@ -15,7 +14,8 @@ func ExampleSupervisor_Do() {
 	ctx := context.Background()
 	server, err := demo.ServeHTTP(ctx, "", demo.HTTPOptions{}) // stands for any MCP server
 	if err != nil {
-		log.Fatal(err)
+		fmt.Println(err)
+		return
 	}
 	defer func() { _ = server.Close() }()
 
@@ -25,10 +25,12 @@ func ExampleSupervisor_Do() {
 	// Somebody deletes the session at the server.
 	lost, err := s.Session(ctx)
 	if err != nil {
-		log.Fatal(err)
+		fmt.Println(err)
+		return
 	}
 	if _, err := lost.Kill(ctx); err != nil {
-		log.Fatal(err)
+		fmt.Println(err)
+		return
 	}
 
 	err = s.Do(ctx, session.Request{Name: "tools/call", Repeatable: true}, func(ctx context.Context, c *session.Session) error {
@@ -40,7 +42,8 @@ func ExampleSupervisor_Do() {
 		return nil
 	})
 	if err != nil {
-		log.Fatal(err)
+		fmt.Println(err)
+		return
 	}
 	fmt.Println("handshakes:", s.Stats().Handshakes)
 	// Output:
