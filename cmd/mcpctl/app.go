@@ -64,6 +64,9 @@ func run(ctx context.Context, p process) int {
 }
 
 func newApp(p process) *app {
+	streams := *p.io
+	streams.Out = output{streams.Out}
+	p.io = &streams
 	return &app{process: p, redact: new(redact.Redactor), logger: slog.New(slog.DiscardHandler)}
 }
 
@@ -140,6 +143,17 @@ func (a *app) out() io.Writer { return masked{a.redact, a.io.Out} }
 
 // errOut returns standard error with the secrets masked.
 func (a *app) errOut() io.Writer { return masked{a.redact, a.io.Err} }
+
+// output is standard output. Its errors are told from those of other pipes.
+type output struct{ w io.Writer }
+
+func (o output) Write(p []byte) (int, error) {
+	n, err := o.w.Write(p)
+	if err != nil {
+		err = &outputError{err}
+	}
+	return n, err
+}
 
 // masked masks secrets in each write by itself, so nothing is held back. Its users write whole lines.
 type masked struct {

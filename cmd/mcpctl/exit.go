@@ -128,8 +128,18 @@ type serverError struct {
 func (e *serverError) Error() string { return e.cause.Error() }
 func (e *serverError) Unwrap() error { return e.cause }
 
-// isBrokenPipe reports whether err is a write to a pipe that nobody reads any more.
-func isBrokenPipe(err error) bool { return errors.Is(err, syscall.EPIPE) }
+// outputError is a failure to write to standard output.
+type outputError struct{ cause error }
+
+func (e *outputError) Error() string { return "standard output: " + e.cause.Error() }
+func (e *outputError) Unwrap() error { return e.cause }
+
+// isBrokenPipe reports whether err says that nobody reads standard output any more. The pipe to a server's process
+// breaks, too, and that is a failure.
+func isBrokenPipe(err error) bool {
+	var e *outputError
+	return errors.As(err, &e) && errors.Is(e, syscall.EPIPE)
+}
 
 // failure is an error as the process reports it.
 type failure struct {

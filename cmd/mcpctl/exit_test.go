@@ -54,6 +54,12 @@ func TestClassify(t *testing.T) {
 		{"interrupted", context.Canceled, true, "interrupted", 130, "interrupted"},
 		{"cancelled by ourselves", context.Canceled, false, "failed", 1, "context canceled"},
 		{"filter", &filterError{cause: errors.New("no")}, false, "failed", 1, "--jq: no"},
+		{
+			"the pipe to a process broke",
+			&session.Error{Server: "s", Phase: "start", Class: session.ClassConnect, Message: "m", Err: syscall.EPIPE},
+			false, "connect", 3, "s: start: m",
+		},
+		{"output", &outputError{syscall.ENOSPC}, false, "failed", 1, "standard output: no space left on device"},
 		{"anything", io.ErrUnexpectedEOF, false, "failed", 1, "unexpected EOF"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -66,7 +72,7 @@ func TestClassify(t *testing.T) {
 }
 
 func TestNothingToReport(t *testing.T) {
-	for _, err := range []error{nil, fmt.Errorf("write: %w", syscall.EPIPE), reportedError(codeOK)} {
+	for _, err := range []error{nil, fmt.Errorf("write: %w", &outputError{syscall.EPIPE}), reportedError(codeOK)} {
 		if f, failed := classify(err, false); failed {
 			t.Errorf("classify(%v) = %+v", err, f)
 		}

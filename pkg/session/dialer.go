@@ -426,6 +426,9 @@ func (o *opening) connect(ctx context.Context, s *Session, t mcp.Transport, vers
 			// A notification's fault, or the stream's of the older transport: it belongs to no request.
 			st.Fault, st.Answered = f, false
 		}
+		if s.child != nil && st.Fault == nil && errors.Is(err, mcp.ErrConnectionClosed) {
+			st.Fault = s.child.Fault() // the child ended before the SDK wrote anything
+		}
 		e := classify(evidence{server: o.server.Name, method: o.phase(st, err), state: st, err: err, ctx: ended(ctx)})
 		explain(e)
 		return e
@@ -566,7 +569,7 @@ func explain(e *Error) {
 	case transport.KindStatus:
 		switch {
 		case e.Class == ClassAuth:
-			e.Hint = `the server wants authorization: give it with --header "Authorization: Bearer ${TOKEN}"`
+			e.Hint = "the server wants authorization: give it with --header 'Authorization: Bearer ${TOKEN}'"
 		case f.Status == http.StatusNotFound || f.Status == http.StatusMethodNotAllowed:
 			e.Hint = "check the URL: the MCP endpoint often has a path of its own, such as /mcp"
 		}

@@ -177,6 +177,11 @@ func (s *Session) Raw(ctx context.Context, method string, params any) (json.RawM
 
 // judge turns the failure of a request on this session into an error.
 func (s *Session) judge(ctx context.Context, method string, st transport.ExchangeState, err error, repeatable bool) *Error {
+	if dead, ok := errors.AsType[*transport.Fault](s.Dead()); ok && st.Method == "" {
+		unsent := *dead // the SDK had given the connection up before
+		unsent.Written = false
+		st.Fault = &unsent
+	}
 	return classify(evidence{
 		server: s.server, method: method, state: st, err: err, ctx: ended(ctx),
 		opened: true, legacy: s.legacy(), repeatable: repeatable,
