@@ -60,6 +60,8 @@ type HTTPOptions struct {
 	Header http.Header
 	// Legacy selects the HTTP with SSE transport of 2024-11-05: responses come on one long GET stream.
 	Legacy bool
+	// AnyContent takes an answer for what its first bytes look like, whatever content type it claims.
+	AnyContent bool
 	// NoReuse opens a TCP connection for each request: some proxies break a connection that is used again.
 	NoReuse bool
 }
@@ -380,7 +382,7 @@ func (x *roundTrip) answered(resp *http.Response) (*http.Response, error) {
 		return jsonAnswer(resp, withOwnID(body, e, x.msg)), nil
 	}
 	media, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
-	if media == "" {
+	if media == "" || x.h.opts.AnyContent {
 		media = sniff(resp)
 	}
 	switch media {

@@ -197,3 +197,18 @@ func TestRawDigits(t *testing.T) {
 type rawJSON []byte
 
 func (r rawJSON) MarshalJSON() ([]byte, error) { return r, nil }
+
+// TestPF04SkipPreflight shows that with skip_preflight an answer is judged by its bytes, not by the type it claims.
+func TestPF04SkipPreflight(t *testing.T) {
+	r := newRestartable(t)
+	r.contentType = "text/html"
+	entry := r.entry()
+	if _, err := (&Dialer{}).Dial(t.Context(), entry); ClassOf(err) != ClassConnect {
+		t.Errorf("with preflight: %v", err)
+	}
+	entry.SkipPreflight = true
+	s := supervise(t, entry)
+	if _, err := call(t.Context(), s, "x", nil, false); err != nil {
+		t.Errorf("without: %v", err)
+	}
+}

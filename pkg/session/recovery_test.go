@@ -167,11 +167,13 @@ type restartable struct {
 	calls    atomic.Int32
 	stale    atomic.Int32
 	hold     func(method string) // called before a request is answered, if not nil
+
+	contentType string
 }
 
 func newRestartable(t *testing.T) *restartable {
 	t.Helper()
-	r := &restartable{sessions: map[string]bool{}}
+	r := &restartable{sessions: map[string]bool{}, contentType: "application/json"}
 	r.Server = httptest.NewServer(http.HandlerFunc(r.serve))
 	t.Cleanup(r.Close)
 	return r
@@ -201,7 +203,7 @@ func (r *restartable) serve(w http.ResponseWriter, req *http.Request) {
 		return
 	}
 	reply := func(result string) {
-		w.Header().Set("Content-Type", "application/json")
+		w.Header().Set("Content-Type", r.contentType)
 		_, _ = fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"result":%s}`, msg.ID, result)
 	}
 	switch {
