@@ -12,6 +12,9 @@ GO ?= go
 # Flags for the tests. The race detector needs a C compiler: without one, make test TESTFLAGS=
 TESTFLAGS ?= -race
 
+# How `make bench` measures: -runs N for more than the 30 of each program, -max RATIO to fail above one.
+BENCHFLAGS ?=
+
 # How long each fuzz test runs in `make fuzz`.
 FUZZTIME ?= 10s
 
@@ -78,8 +81,8 @@ e2e/node_modules/.package-lock.json: e2e/package.json e2e/package-lock.json
 	@mkdir -p $(@D) && touch $@
 
 .PHONY: bench
-bench: ## Measure, and compare with other tools
-	$(GO) run ./bench
+bench: ## Measure mcpctl beside a bare go-sdk program
+	$(GO) run ./bench $(BENCHFLAGS)
 
 .PHONY: release-check
 release-check: $(GORELEASER) ## Check the release configuration and build this machine's binary with it
@@ -93,7 +96,7 @@ snapshot: $(GORELEASER) ## Build everything a release has, into dist, without pu
 	$(GORELEASER) release --snapshot --clean --skip=sbom,sign
 
 .PHONY: check
-check: test lint e2e release-check ## Run all that has to pass before a change lands
+check: test lint e2e bench release-check ## Run all that has to pass before a change lands
 
 $(GOLANGCI):
 	GOBIN=$(CURDIR)/$(@D) $(GO) install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(GOLANGCI_VERSION)
