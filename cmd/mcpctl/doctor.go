@@ -16,6 +16,9 @@ import (
 	"github.com/mcpctl/mcpctl/pkg/probe"
 )
 
+// mostKills bounds the drill: each kill takes up to a server's start.
+const mostKills = 1000
+
 type doctorOptions struct {
 	kills    int
 	parallel int
@@ -69,8 +72,8 @@ func (o *doctorOptions) run(cmd *cobra.Command, a *app, args []string) error {
 		return o.listChecks(cmd, a)
 	case cmd.Flags().Changed("explain"):
 		return o.explainCheck(cmd, a)
-	case o.kills < 0 || cmd.Flags().Changed("kill-session") && o.kills == 0:
-		return usagef("--kill-session: %d is not a number of kills", o.kills)
+	case o.kills < 0 || o.kills > mostKills || cmd.Flags().Changed("kill-session") && o.kills == 0:
+		return usagef("--kill-session: %d: the number of kills is from 1 to %d", o.kills, mostKills)
 	case o.parallel < 1:
 		return usagef("--parallel: %d is not a number of servers", o.parallel)
 	}
