@@ -341,12 +341,12 @@ func (a *app) check(ctx context.Context, server config.Server) checked {
 	return c
 }
 
-func (a *app) look(ctx context.Context, c *checked) error {
+func (a *app) look(ctx context.Context, c *checked) (err error) {
 	s, err := a.supervise(c.server)
 	if err != nil {
 		return err
 	}
-	defer a.release(ctx, c.server.Name, s)
+	defer func() { a.release(ctx, c.server.Name, s, err) }()
 	list, err := listTools(ctx, s)
 	if err != nil {
 		return err

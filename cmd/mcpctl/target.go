@@ -577,9 +577,9 @@ func (a *app) supervise(server config.Server) (*session.Supervisor, error) {
 	return session.NewSupervisor(a.dialer(), expanded), nil
 }
 
-// release ends a server's session, in haste when nobody waits any more.
-func (a *app) release(ctx context.Context, server string, s *session.Supervisor) {
-	if ctx.Err() != nil {
+// release ends a server's session, in haste when nobody waits any more: after Ctrl-C, or when err is a limit that ran out.
+func (a *app) release(ctx context.Context, server string, s *session.Supervisor, err error) {
+	if ctx.Err() != nil || session.ClassOf(err) == session.ClassTimeout {
 		s.CloseHasty()
 		return
 	}
@@ -589,12 +589,12 @@ func (a *app) release(ctx context.Context, server string, s *session.Supervisor)
 }
 
 // with opens a server for one command and runs fn. The output tells of its session.
-func (a *app) with(ctx context.Context, server config.Server, fn func(*session.Supervisor) error) error {
+func (a *app) with(ctx context.Context, server config.Server, fn func(*session.Supervisor) error) (err error) {
 	s, err := a.supervise(server)
 	if err != nil {
 		return err
 	}
-	defer a.release(ctx, server.Name, s)
+	defer func() { a.release(ctx, server.Name, s, err) }()
 	a.used = s
 	return fn(s)
 }

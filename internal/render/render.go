@@ -104,10 +104,41 @@ func Cut(text string, width int) string {
 	return ansi.Truncate(text, width, "…")
 }
 
+// wrapWords breaks lines at spaces, and nowhere else: a date, a version, a flag stays whole. Only a word that is longer
+// than a line is broken.
+func wrapWords(text string, width int) string {
+	var out []string
+	for line := range strings.SplitSeq(text, "\n") {
+		if ansi.StringWidth(line) <= width {
+			out = append(out, line)
+			continue
+		}
+		current := ""
+		for word := range strings.FieldsSeq(line) {
+			switch {
+			case current == "":
+				current = word
+			case ansi.StringWidth(current)+1+ansi.StringWidth(word) <= width:
+				current += " " + word
+			default:
+				out = append(out, current)
+				current = word
+			}
+			for ansi.StringWidth(current) > width {
+				head := ansi.Truncate(current, width, "")
+				out = append(out, head)
+				current = current[len(head):]
+			}
+		}
+		out = append(out, current)
+	}
+	return strings.Join(out, "\n")
+}
+
 // Wrap breaks text into lines of at most width columns, each beginning with indent. Line ends in text stay.
 func Wrap(text string, width int, indent string) string {
 	if width > 0 {
-		text = ansi.Wordwrap(text, max(width-ansi.StringWidth(indent), 20), "")
+		text = wrapWords(text, max(width-ansi.StringWidth(indent), 20))
 	}
 	lines := strings.Split(strings.TrimRight(text, "\n"), "\n")
 	for i, line := range lines {

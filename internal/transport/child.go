@@ -84,6 +84,9 @@ type Child struct {
 	deadOnce sync.Once
 	readers  sync.WaitGroup
 
+	// Cancels counts the notifications that gave a request up.
+	Cancels Counter
+
 	mu      sync.Mutex
 	fault   *Fault
 	exit    *Exit
@@ -578,6 +581,9 @@ func (c *childConn) Write(ctx context.Context, msg jsonrpc.Message) error {
 	// From here on the request may have been written, in part at least.
 	select {
 	case err := <-w.done:
+		if e.Method == cancelledMethod {
+			k.Cancels.add()
+		}
 		if err == nil {
 			return nil
 		}

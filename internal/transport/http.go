@@ -74,6 +74,9 @@ type HTTP struct {
 	ctx  context.Context //nolint:containedctx // the kill switch: every request of the connection ends with it
 	kill context.CancelCauseFunc
 
+	// Cancels counts the notifications that gave a request up.
+	Cancels Counter
+
 	mu      sync.Mutex
 	pending map[string]pendingCall
 	forged  string
@@ -218,6 +221,9 @@ func (x *roundTrip) do(ctx context.Context, req *http.Request) (*http.Response, 
 			return nil, err
 		}
 		x.msg, _ = parseEnvelope(body)
+		if x.msg.Method == cancelledMethod {
+			defer x.h.Cancels.add()
+		}
 		if x.msg.isCall() {
 			x.ex = exchangeOf(ctx)
 			x.ex.begin(x.msg.Method)
@@ -567,7 +573,10 @@ func (x *roundTrip) legacyStream(resp *http.Response) {
 		return ev, true, nil
 	}
 	onEnd := func(err error) {
-		if isEOF(err) {
+		switch {
+		case x.caller.Err() != nil:
+			err = errors.New("the event stream was closed")
+		case isEOF(err):
 			err = errors.New("the server ended the event stream")
 		}
 		h.end(err)

@@ -70,7 +70,7 @@ func (s *Session) killStream(ctx context.Context) (Kill, error) {
 	case <-ctx.Done():
 		return k, context.Cause(ctx)
 	}
-	k.Confirmed, k.Announced = true, "the event stream ended"
+	k.Confirmed, k.Announced = true, s.http.EndErr().Error()
 	return k, nil
 }
 

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -85,6 +86,8 @@ type Session struct {
 
 	closeOnce sync.Once
 	closed    chan struct{}
+	// abandoned counts the requests that were sent and given up.
+	abandoned atomic.Int32
 }
 
 // Info says what the opening found out.
@@ -166,6 +169,9 @@ func (s *Session) Raw(ctx context.Context, method string, params any) (json.RawM
 	ex.SetParams(encoded)
 	err := s.send(ctx, method, encoded)
 	st := ex.State()
+	if err != nil && ctx.Err() != nil && st.Written && !st.Answered {
+		s.abandoned.Add(1)
+	}
 	if st.Answered && st.Error == nil && (err == nil || !wantsInput(st.Result)) {
 		return st.Result, nil // also when the SDK could not decode it
 	}
@@ -364,6 +370,7 @@ func (s *Session) closeHasty() { s.close(transport.HastyGrace) }
 
 func (s *Session) close(grace transport.Grace) {
 	s.closeOnce.Do(func() {
+		s.tellCancels()
 		done := make(chan struct{})
 		go func() {
 			defer close(done)
@@ -389,6 +396,25 @@ func (s *Session) close(grace transport.Grace) {
 		close(s.closed)
 	})
 	<-s.closed
+}
+
+// cancelGrace is how long a server that is about to be left may take to hear that nobody waits for its answers.
+const cancelGrace = 200 * time.Millisecond
+
+// tellCancels waits until the server has been told of all requests that were given up: the SDK does that in the
+// background, and the end of the session would overtake it.
+func (s *Session) tellCancels() {
+	ctx, cancel := context.WithTimeout(context.Background(), cancelGrace)
+	defer cancel()
+	n := int(s.abandoned.Load())
+	if n == 0 || s.Dead() != nil {
+		return
+	}
+	if s.child != nil {
+		s.child.Cancels.Wait(ctx, n)
+		return
+	}
+	s.http.Cancels.Wait(ctx, n)
 }
 
 // ShortID makes a session id fit for a report: enough to tell two apart, too little to use.
