@@ -55,7 +55,7 @@ const (
 	stderrLines = 40
 	stderrLine  = 2 << 10
 	// killGrace is how long the system may take to end a killed group.
-	killGrace = 300 * time.Millisecond
+	killGrace = time.Second
 	// drainAfterExit is how long output is still read after the leader's end: a grandchild may hold the pipe open.
 	drainAfterExit = 250 * time.Millisecond
 	// groupPoll is the step in which the emptiness of a process group is looked at: there is no event for it.
@@ -76,6 +76,7 @@ type Child struct {
 
 	writes   chan write
 	incoming chan jsonrpc.Message
+	quiet    chan struct{} // closed when standard error has ended
 	dead     chan struct{} // closed when nothing more can come: the fault is then set
 	exited   chan struct{} // closed when the leader has been waited for
 	closed   chan struct{} // closed when the shutdown has begun
@@ -117,6 +118,7 @@ func StartChild(c Command) (*Child, error) {
 		cmd:      &exec.Cmd{Path: c.Path, Args: append([]string{c.Path}, c.Args...), Env: c.Env, Dir: c.Dir},
 		writes:   make(chan write),
 		incoming: make(chan jsonrpc.Message),
+		quiet:    make(chan struct{}),
 		dead:     make(chan struct{}),
 		exited:   make(chan struct{}),
 		closed:   make(chan struct{}),
@@ -172,7 +174,12 @@ func (k *Child) start() (err error) {
 	if err := k.cmd.Start(); err != nil {
 		return err
 	}
-	return k.group.started(k.cmd)
+	if err := k.group.started(k.cmd); err != nil {
+		_ = k.cmd.Process.Kill()
+		_ = k.cmd.Wait()
+		return err
+	}
+	return nil
 }
 
 // PID returns the process id of the child, which is also the id of its process group.
@@ -212,8 +219,16 @@ func (k *Child) Noise() Noise {
 // GroupAlive reports whether any process of the child's group is alive.
 func (k *Child) GroupAlive() bool { return k.group.alive() }
 
-// Kill ends the whole process group at once.
-func (k *Child) Kill() { k.group.kill() }
+// Kill ends the whole process group at once, and the child itself if it has left its group.
+func (k *Child) Kill() {
+	select {
+	case <-k.gone:
+		return // the id of the group may be another's by now
+	default:
+	}
+	k.group.kill()
+	_ = k.cmd.Process.Kill() // it knows by itself whether the process has been waited for
+}
 
 // Ending tells what it took to end a child.
 type Ending struct {
@@ -251,13 +266,15 @@ func (k *Child) Stop(grace Grace) {
 			k.group.terminate()
 			if !k.ends(grace.Term) {
 				end.By = "sigkill"
-				k.group.kill()
+				k.Kill()
 				end.LeftRunning = !k.ends(killGrace)
 			}
 		}
-		<-k.exited
 		k.mu.Lock()
-		end.Elapsed, end.Exit = time.Since(begin), *k.exit
+		end.Elapsed = time.Since(begin)
+		if k.exit != nil {
+			end.Exit = *k.exit
+		}
 		k.ending = end
 		k.mu.Unlock()
 		_ = k.stdout.Close()
@@ -310,6 +327,17 @@ func (k *Child) wait() {
 	}
 }
 
+// lastWords waits a moment for the end of standard error, which usually names the cause.
+func (k *Child) lastWords() {
+	timer := time.NewTimer(drainAfterExit)
+	defer timer.Stop()
+	select {
+	case <-k.quiet:
+	case <-timer.C:
+	case <-k.closed:
+	}
+}
+
 // die records why the child can answer no more, and gives the reason to all requests that wait.
 func (k *Child) die(f *Fault) {
 	k.deadOnce.Do(func() {
@@ -333,6 +361,9 @@ func (k *Child) readStdout() {
 	for number := 1; ; number++ {
 		line, err := readLine(r, MaxMessage)
 		if err != nil {
+			if pretty != nil {
+				k.noted(number-1, pretty)
+			}
 			k.outputEnded(err)
 			return
 		}
@@ -357,13 +388,18 @@ func (k *Child) readStdout() {
 			pretty = append([]byte(nil), text...)
 		case pretty != nil && len(pretty)+len(text) < maxPretty:
 			pretty = append(append(pretty, '\n'), text...)
-			if messages, ok := parseLine(pretty); ok {
+			messages, ok := parseLine(pretty)
+			switch {
+			case ok:
 				pretty = nil
 				for _, m := range messages {
 					if !k.receive(m) {
 						return
 					}
 				}
+			case json.Valid(pretty): // complete, and not a message
+				k.noted(number, pretty)
+				pretty = nil
 			}
 		default:
 			k.noted(number, text)
@@ -465,6 +501,7 @@ func (k *Child) outputEnded(err error) {
 	defer timer.Stop()
 	select {
 	case <-k.exited:
+		k.lastWords()
 	case <-timer.C:
 	case <-k.closed:
 	}
@@ -473,6 +510,7 @@ func (k *Child) outputEnded(err error) {
 
 // readStderr keeps the last lines of standard error, so that the child never blocks on it.
 func (k *Child) readStderr() {
+	defer close(k.quiet)
 	r := bufio.NewReaderSize(k.stderr, stderrLine)
 	for {
 		line, err := r.ReadSlice('\n')
@@ -561,7 +599,7 @@ func (c *childConn) Write(ctx context.Context, msg jsonrpc.Message) error {
 		ex = exchangeOf(ctx)
 		ex.begin(e.Method)
 		data = ex.params(data)
-		if f := k.expect(e, ex); f != nil {
+		if f := k.expect(ctx, e, ex); f != nil {
 			unsent := *f
 			unsent.Written = false
 			ex.fail(&unsent)
@@ -595,10 +633,20 @@ func (c *childConn) Write(ctx context.Context, msg jsonrpc.Message) error {
 		return c.unsent(ex, err)
 	case <-ctx.Done():
 		ex.wrote()
+		k.stuck(w)
 		return context.Cause(ctx)
 	case <-k.closed:
 		ex.wrote()
 		return ErrClosed
+	}
+}
+
+// stuck gives a child up that does not read its input: half a message is in the pipe, and nothing can follow it.
+func (k *Child) stuck(w write) {
+	select {
+	case <-w.done:
+	default:
+		k.die(&Fault{Kind: KindSevered, Err: errors.New("the process does not read its standard input")})
 	}
 }
 
@@ -613,7 +661,7 @@ func (c *childConn) unsent(ex *Exchange, err error) error {
 	}
 	f := Fault{Kind: KindExit, Exit: c.k.Exit(), Stderr: c.k.Stderr(), Err: err}
 	if known := c.k.Fault(); known != nil {
-		f.Kind, f.Line = known.Kind, known.Line
+		f.Kind = known.Kind
 	}
 	ex.fail(&f)
 	return &f
@@ -621,13 +669,19 @@ func (c *childConn) unsent(ex *Exchange, err error) error {
 
 // expect notes that the response to a request is to be delivered to an exchange. It returns the child's fault if the
 // child is dead.
-func (k *Child) expect(msg envelope, ex *Exchange) *Fault {
+func (k *Child) expect(ctx context.Context, msg envelope, ex *Exchange) *Fault {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.fault != nil {
 		return k.fault
 	}
 	k.pending[msg.id()] = pendingCall{id: msg.ID, ex: ex}
+	// What nobody waits for any more is not kept.
+	context.AfterFunc(ctx, func() {
+		k.mu.Lock()
+		defer k.mu.Unlock()
+		delete(k.pending, msg.id())
+	})
 	return nil
 }
 

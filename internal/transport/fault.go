@@ -85,8 +85,6 @@ type Fault struct {
 	Exit *Exit
 	// Stderr holds the last lines of a child's standard error.
 	Stderr []string
-	// Line is the offending line of a child's output.
-	Line string
 
 	// Err is the cause.
 	Err error

@@ -45,7 +45,7 @@ const (
 	// drainTime bounds the wait for the end of a stream whose response has come, so that its TCP connection can be used
 	// again. Most servers end it at once.
 	drainTime = 100 * time.Millisecond
-	// maxRedirects is that of browsers and net/http, halved: more is a loop.
+	// maxRedirects is that of net/http: more is a loop.
 	maxRedirects = 10
 )
 
@@ -80,7 +80,12 @@ type HTTP struct {
 	mu      sync.Mutex
 	pending map[string]pendingCall
 	forged  string
-	spans   []Span
+	// issued is the session id that the server gave, deleted is set when it was asked to end the session.
+	issued  string
+	deleted bool
+	// legacyOpened is set when the first response has come on the stream of the legacy transport.
+	legacyOpened bool
+	spans        []Span
 
 	ended   chan struct{}
 	endOnce sync.Once
@@ -194,6 +199,10 @@ func (h *HTTP) RoundTrip(req *http.Request) (*http.Response, error) {
 	release := func() { stop(); cancel(nil) }
 
 	x := &roundTrip{h: h, caller: req.Context(), cancel: cancel, fault: Fault{Method: req.Method, URL: bareURL(req.URL)}}
+	if h.ctx.Err() != nil { // the context above ends a moment later
+		release()
+		return nil, x.fail(Fault{Kind: KindSevered, Err: context.Cause(h.ctx)})
+	}
 	resp, err := x.do(ctx, req)
 	if err != nil {
 		release()
@@ -228,7 +237,7 @@ func (x *roundTrip) do(ctx context.Context, req *http.Request) (*http.Response, 
 			x.ex = exchangeOf(ctx)
 			x.ex.begin(x.msg.Method)
 			body = x.ex.params(body)
-			x.h.expect(x.msg, x.ex)
+			x.h.expect(x.caller, x.msg, x.ex)
 		}
 	}
 	resp, err := x.send(ctx, req, body)
@@ -273,6 +282,7 @@ func (x *roundTrip) send(ctx context.Context, req *http.Request, body []byte) (*
 		}
 		x.fault.Written = true
 		x.ex.wrote()
+		x.h.noteSession(r, resp)
 		location := resp.Header.Get("Location")
 		if resp.StatusCode < 300 || resp.StatusCode > 399 || location == "" {
 			return resp, nil
@@ -293,6 +303,26 @@ func (x *roundTrip) send(ctx context.Context, req *http.Request, body []byte) (*
 	}
 }
 
+// noteSession keeps the session id that the server gave, and that it was asked to end the session.
+func (h *HTTP) noteSession(req *http.Request, resp *http.Response) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if id := resp.Header.Get(sessionHeader); id != "" && h.issued == "" {
+		h.issued = id
+	}
+	h.deleted = h.deleted || req.Method == http.MethodDelete
+}
+
+// Abandoned returns the id of a session that the server opened and was not asked to end, "" if there is none.
+func (h *HTTP) Abandoned() string {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.deleted {
+		return ""
+	}
+	return h.issued
+}
+
 // headers sets the configured headers, and the forged session id if there is one.
 func (x *roundTrip) headers(r *http.Request) {
 	for name, values := range x.h.opts.Header {
@@ -301,15 +331,20 @@ func (x *roundTrip) headers(r *http.Request) {
 			continue
 		}
 		r.Header.Del(name)
-		// net/http repeats a request by itself if it has this header in its usual spelling; we alone decide on that.
-		if http.CanonicalHeaderKey(name) == "Idempotency-Key" {
-			name = "idempotency-key"
+		// net/http repeats a request by itself if it has one of these headers in its usual spelling; we alone decide on that.
+		if key := http.CanonicalHeaderKey(name); key == "Idempotency-Key" || key == "X-Idempotency-Key" {
+			name = strings.ToLower(key)
 		}
 		r.Header[name] = values
 	}
 	x.h.mu.Lock()
-	forged := x.h.forged
+	forged, opened := x.h.forged, x.h.legacyOpened
 	x.h.mu.Unlock()
+	if opened {
+		// The address that the stream gave is the session's id.
+		x.fault.SessionID = true
+		x.ex.update(func(s *ExchangeState) { s.SessionID = true })
+	}
 	if r.Header.Get(sessionHeader) != "" {
 		if forged != "" {
 			r.Header.Set(sessionHeader, forged)
@@ -479,9 +514,6 @@ func (x *roundTrip) stream(resp *http.Response, own string) {
 	done := false
 	src := resp.Body
 	onEvent := func(ev sseEvent) (sseEvent, bool, error) {
-		if done {
-			return ev, false, io.EOF
-		}
 		if len(ev.data) == 0 {
 			return ev, ev.hasID || ev.retry != "", nil // it primes a resumption
 		}
@@ -518,7 +550,9 @@ func (x *roundTrip) stream(resp *http.Response, own string) {
 			})
 		}
 	}
-	resp.Body = &drainedBody{sseBody: newSSEBody(src, MaxMessage, onEvent, onEnd), done: &done}
+	body := newSSEBody(src, MaxMessage, onEvent, onEnd)
+	body.done = &done
+	resp.Body = &drainedBody{body}
 }
 
 var errNoResponse = errors.New("the stream ended before the response")
@@ -596,10 +630,12 @@ func (x *roundTrip) legacyPosted(resp *http.Response) (*http.Response, error) {
 }
 
 // expect notes that the response to a request is to be delivered to an exchange.
-func (h *HTTP) expect(msg envelope, ex *Exchange) {
+func (h *HTTP) expect(ctx context.Context, msg envelope, ex *Exchange) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.pending[msg.id()] = pendingCall{id: msg.ID, ex: ex}
+	// What nobody waits for any more is not kept.
+	context.AfterFunc(ctx, func() { h.forget(msg) })
 }
 
 func (h *HTTP) forget(msg envelope) {
@@ -612,6 +648,7 @@ func (h *HTTP) forget(msg envelope) {
 // request's own id.
 func (h *HTTP) deliver(e envelope, data []byte) []byte {
 	h.mu.Lock()
+	h.legacyOpened = h.opts.Legacy
 	call, ok := h.pending[e.id()]
 	delete(h.pending, e.id())
 	h.mu.Unlock()
@@ -639,8 +676,9 @@ func jsonAnswer(resp *http.Response, message []byte) *http.Response {
 
 // sniff guesses the media type of an answer that has none.
 func sniff(resp *http.Response) string {
+	// One read: a stream that has begun may wait for a long time before it goes on.
 	var head [512]byte
-	n, _ := io.ReadFull(resp.Body, head[:])
+	n, _ := resp.Body.Read(head[:])
 	start := trimMessage(head[:n])
 	resp.Body = struct {
 		io.Reader
@@ -714,10 +752,7 @@ func (b *releasedBody) Close() error {
 }
 
 // drainedBody reads a stream to its end, for a short while, once its response has come. Nobody waits for it.
-type drainedBody struct {
-	*sseBody
-	done *bool
-}
+type drainedBody struct{ *sseBody }
 
 func (b *drainedBody) Close() error {
 	if *b.done {

@@ -21,6 +21,7 @@ type sseBody struct {
 	onEnd   func(error)                            // called once, with io.EOF for an orderly end
 	pending []byte
 	err     error
+	done    *bool // set by onEvent when no further event is wanted; nil if all are
 }
 
 type sseEvent struct {
@@ -36,6 +37,9 @@ func newSSEBody(src io.ReadCloser, limit int, onEvent func(sseEvent) (sseEvent, 
 // Read returns the bytes of one event at most.
 func (b *sseBody) Read(p []byte) (int, error) {
 	for len(b.pending) == 0 {
+		if b.err == nil && b.done != nil && *b.done {
+			b.err = io.EOF // without a wait for what the server may still say
+		}
 		if b.err != nil {
 			return 0, b.err
 		}

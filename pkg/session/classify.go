@@ -32,6 +32,8 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
 	"github.com/mcpctl/mcpctl/internal/transport"
 )
 
@@ -71,21 +73,34 @@ func decide(k kind, repeatable bool) verdict {
 	return verdict{}
 }
 
-// sessionPhrases are what servers say when the transport's session is gone, in a refusal. The list is closed: each
-// phrase is whole, so that an application's own "session_id is required" is not taken for one.
-var sessionPhrases = lazily(`(?i)\b(` + strings.Join([]string{
-	`session (id )?(was |is )?not found`,
-	`session (id )?(has |is |was )?(been )?(expired|terminated|closed|invalidated|evicted)`,
-	`session (id )?(does not|doesn't|no longer) exists?`,
-	`session (id )?is (unknown|invalid|stale|no longer valid)`,
-	`(mcp )?session is unknown`,
-	`(unknown|stale|expired|invalid|terminated) (mcp )?session( id)?`,
-	`(invalid|unknown) or expired session( id)?`,
-	`no (valid|active|such) session( id)?( provided)?`,
-	`no session (found )?(with|for) (this |that |the )?(session )?id`,
-	`session not (recognized|recognised|known)`,
-	`could not find session`,
-}, "|") + `)\b`)
+// The phrases with which servers say that the transport's session is gone. The list is closed, and each phrase is whole,
+// so that an application's own "session_id is required" is not taken for one. sessionPhrases finds them anywhere, which
+// is right for the body of an HTTP error to a request with a session id; the other two want them to be the message.
+var (
+	sessionPhrases     = lazily(`(?i)\b(` + lostPhrases + `)\b`)
+	wholeSessionPhrase = lazily(`(?i)^\s*` + leadIn + `(` + lostPhrases + `)` + leadOut + `$`)
+	wholeInitPhrase    = lazily(`(?i)^\s*` + leadIn + `(` + uninitialised + `)` + leadOut + `$`)
+)
+
+const (
+	lostPhrases = `session (id )?(was |is )?not found|` +
+		`session (id )?(has |is |was )?(been )?(expired|terminated|closed|invalidated|evicted)|` +
+		`session (id )?(does not|doesn't|no longer) exists?|` +
+		`session (id )?is (unknown|invalid|stale|no longer valid)|` +
+		`(unknown|stale|expired|invalid|terminated) (mcp )?session( id)?|` +
+		`(invalid|unknown) or expired session( id)?|` +
+		`no (valid|active|such) session( id)?( provided)?|` +
+		`no session (found )?(with|for) (this |that |the )?(session )?id|` +
+		`session not (recognized|recognised|known)|` +
+		`could not find session`
+	// uninitialised is what a server says that has made a new, empty session of an unknown id.
+	uninitialised = `(server|session) (is |was |has )?not (been )?(yet )?initiali[sz]ed`
+	// leadIn is what stands before a phrase that is the whole message: the name of the error, an article.
+	leadIn = `((bad request|invalid params|invalid request|not found|unauthorized|forbidden|conflict|error|mcp error -?\d+)\s*[:,.-]\s*)*` +
+		`(the |your |this )?(mcp )?`
+	// leadOut is what may follow it: an id, a hint.
+	leadOut = `\s*([:;,.(-].{0,120}|(on|for|with|at) .{0,120})?`
+)
 
 // lazily returns an expression that is compiled when it is first needed: most commands never need it.
 func lazily(expr string) func() *regexp.Regexp {
@@ -145,6 +160,10 @@ func (ev evidence) byContext(e *Error) {
 		e.kind, e.Class, e.Message = kindTimeout, ClassTimeout, "no answer within the caller's deadline"
 		return
 	}
+	if !errors.Is(ev.ctx, context.Canceled) { // a cause that the caller gave
+		e.kind, e.Class, e.Message = kindTimeout, ClassTimeout, ev.ctx.Error()
+		return
+	}
 	e.kind, e.Class, e.Message = kindInterrupted, ClassInterrupted, "interrupted"
 }
 
@@ -157,7 +176,7 @@ func (ev evidence) byAnswer(e *Error) {
 		rpc.Message = string(st.Error)
 	}
 	e.RPC = rpc
-	if ev.sessionWords(rpc.Message, st.SessionID) {
+	if ev.saysLost(rpc.Message, st.SessionID) {
 		e.kind, e.Class, e.Message = kindExpired, ClassSession, rpc.Message
 		if st.Status == http.StatusInternalServerError {
 			e.kind = kindUncertain
@@ -167,13 +186,13 @@ func (ev evidence) byAnswer(e *Error) {
 	e.kind, e.Class, e.Message = kindAnswered, ClassAnswered, rpc.Error()
 }
 
-// sessionWords reports whether a text says that the transport's session is gone. Without a session there is none to lose;
-// only a server that has forgotten the handshake can say so of a session without an id.
-func (ev evidence) sessionWords(text string, carried bool) bool {
-	if carried && sessionPhrases().MatchString(text) {
-		return true
-	}
-	return (carried || ev.opened && ev.legacy) && initPhrases().MatchString(text)
+// saysLost reports whether the whole of a text says that the transport's session is gone, as the message of a JSON-RPC
+// error does. A phrase inside a longer sentence is an application's matter: "order placed, but the checkout session has
+// expired". Without a session there is none to lose; only a server that has forgotten the handshake can say so of an HTTP
+// session without an id.
+func (ev evidence) saysLost(text string, carried bool) bool {
+	return carried && wholeSessionPhrase().MatchString(text) ||
+		(carried || ev.opened && ev.legacy) && wholeInitPhrase().MatchString(text)
 }
 
 // byFault judges what went wrong on the wire.
@@ -215,7 +234,7 @@ func (ev evidence) byStatus(e *Error, f *transport.Fault) {
 		e.RPC = &rpc
 		e.Message = fmt.Sprintf("HTTP %d %s: %s", f.Status, http.StatusText(f.Status), rpc.Error())
 	}
-	lost := ev.sessionWords(words, f.SessionID)
+	lost := f.SessionID && sessionPhrases().MatchString(words) || ev.saysLost(words, f.SessionID)
 	switch f.Status {
 	case http.StatusNotFound, http.StatusGone:
 		if f.SessionID {
@@ -268,8 +287,8 @@ func (ev evidence) byStatus(e *Error, f *transport.Fault) {
 func (ev evidence) bySDK(e *Error) {
 	st := ev.state
 	switch {
-	case st.Method == "" && ev.opened:
-		// The SDK refused before the transport saw anything: the connection had been given up.
+	case st.Method == "" && ev.opened && errors.Is(ev.err, mcp.ErrConnectionClosed):
+		// The SDK refused before the transport saw anything: it had given the connection up.
 		e.kind, e.Class, e.Message = kindNotSent, ClassConnect, "the connection is closed"
 	case st.Written && !st.Answered:
 		e.kind, e.Class, e.Message = kindSevered, ClassConnect, "the connection broke before the answer"
@@ -293,7 +312,13 @@ func outcomeOf(k kind, st transport.ExchangeState) Outcome {
 		return OutcomeExecuted
 	case !st.Written:
 		return OutcomeNotSent
-	case st.Fault != nil && st.Fault.Status >= 300 && st.Fault.Status < 500:
+	case st.Fault == nil:
+		return OutcomeUnknown
+	}
+	switch status := st.Fault.Status; {
+	case status == http.StatusSeeOther || status == http.StatusRequestTimeout:
+		return OutcomeUnknown // it may have been executed
+	case status >= 300 && status < 500:
 		return OutcomeRefused
 	}
 	return OutcomeUnknown
@@ -324,9 +349,6 @@ func describeFault(e *Error, f *transport.Fault) {
 	}
 	if f.Challenge != "" {
 		e.Evidence = append(e.Evidence, "WWW-Authenticate: "+f.Challenge)
-	}
-	if f.Line != "" {
-		e.Evidence = append(e.Evidence, "offending line: "+f.Line)
 	}
 }
 

@@ -56,22 +56,23 @@ const (
 // itself, at most for the limit "wait", and always within the connect limit. The failure is an [*Error].
 func (d *Dialer) Dial(ctx context.Context, server config.Server) (*Session, error) {
 	limits := LimitsFor(server)
-	return d.dial(ctx, server, limits, limits.Wait.Value)
+	return d.dial(ctx, server, limits, limits.Connect, limits.Wait.Value)
 }
 
-// dial opens a session, trying for the given time while the server is coming up.
-func (d *Dialer) dial(ctx context.Context, server config.Server, limits Limits, patience time.Duration) (*Session, error) {
+// dial opens a session. It tries for the given time while the server is coming up; one attempt is bound by the connect
+// limit, and all together by the limit whole.
+func (d *Dialer) dial(ctx context.Context, server config.Server, limits Limits, whole Limit, patience time.Duration) (*Session, error) {
 	if err := check(server); err != nil {
 		return nil, err
 	}
-	ctx, cancel := withLimit(ctx, limits.Connect)
+	ctx, cancel := withLimit(ctx, whole)
 	defer cancel()
 	begin := time.Now()
 	backoff := firstBackoff
 	var noReuse bool
 	for attempt := 1; ; attempt++ {
 		o := &opening{d: d, server: server, limits: limits, noReuse: noReuse}
-		s, err := o.open(ctx)
+		s, err := o.bounded(ctx)
 		if err == nil {
 			s.info.Elapsed = time.Since(begin)
 			if attempt > 1 {
@@ -88,11 +89,11 @@ func (d *Dialer) dial(ctx context.Context, server config.Server, limits Limits, 
 			pause = min(pause, left-lastMoment) // one more attempt at the very end
 		}
 		if err.RetryAfter > 0 {
-			pause, until = max(err.RetryAfter, pause), begin.Add(limits.Connect.Value)
+			pause, until = max(err.RetryAfter, pause), begin.Add(whole.Value)
 		}
 		if time.Now().Add(pause).After(until) {
 			if err.RetryAfter > 0 {
-				err.Hint = fmt.Sprintf("the server asks to wait %s, which is past the limit %s", err.RetryAfter, limits.Connect)
+				err.Hint = fmt.Sprintf("the server asks to wait %s, which is past the limit %s", err.RetryAfter, whole)
 			}
 			return nil, gaveUp(err, attempt, time.Since(begin))
 		}
@@ -217,6 +218,24 @@ type opening struct {
 	notes []string
 }
 
+// bounded opens a session within the connect limit. One that is dead before anybody used it was not opened.
+func (o *opening) bounded(ctx context.Context) (*Session, *Error) {
+	ctx, cancel := withLimit(ctx, o.limits.Connect)
+	defer cancel()
+	s, err := o.open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if dead := s.Dead(); dead != nil {
+		s.closeHasty()
+		f := &transport.Fault{Kind: transport.KindSevered, Err: dead}
+		err := classify(evidence{server: o.server.Name, method: "initialize", state: transport.ExchangeState{Fault: f}, err: dead})
+		err.Message = "the session was opened and lost at once: " + err.Message
+		return nil, err
+	}
+	return s, nil
+}
+
 func (o *opening) open(ctx context.Context) (*Session, *Error) {
 	if o.server.Command != "" {
 		return o.openStdio(ctx)
@@ -308,6 +327,7 @@ func (o *opening) openHTTP(ctx context.Context, version string) (*Session, *Erro
 	stop := context.AfterFunc(ctx, func() { time.AfterFunc(deleteGrace, h.Close) })
 	defer stop()
 	if err := o.connect(ctx, s, t, version, "http"); err != nil {
+		s.deleteAbandoned(ctx)
 		h.Close()
 		return nil, err
 	}
@@ -344,9 +364,8 @@ type streamTransport struct {
 }
 
 // Connect implements the SDK's Transport.
-func (t *streamTransport) Connect(ctx context.Context) (mcp.Connection, error) {
-	_, ex := ctx, t.ctx
-	return t.Transport.Connect(ex)
+func (t *streamTransport) Connect(context.Context) (mcp.Connection, error) {
+	return t.Transport.Connect(t.ctx) //nolint:contextcheck // that is what the type is for
 }
 
 func (o *opening) openStdio(ctx context.Context) (*Session, *Error) {
@@ -404,7 +423,8 @@ func (o *opening) startChild(ctx context.Context, version string) (*Session, *Er
 
 // connect does the handshake over a transport and completes the session.
 func (o *opening) connect(ctx context.Context, s *Session, t mcp.Transport, version, kind string) *Error {
-	s.server, s.limits, s.closed = o.server.Name, o.limits, make(chan struct{})
+	s.server, s.closed = o.server.Name, make(chan struct{})
+	s.ctx, s.cancel = context.WithCancel(context.Background())
 	s.client = mcp.NewClient(o.d.implementation(), &mcp.ClientOptions{
 		Capabilities: &mcp.ClientCapabilities{},
 		Logger:       slog.New(slog.DiscardHandler),
@@ -433,7 +453,7 @@ func (o *opening) connect(ctx context.Context, s *Session, t mcp.Transport, vers
 		explain(e)
 		return e
 	}
-	s.ClientSession = cs
+	s.sdk = cs
 	s.info = infoOf(cs.InitializeResult(), kind)
 	o.mu.Lock()
 	s.info.Spans, s.info.Notes = o.spans, o.notes

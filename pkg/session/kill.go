@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"net/http"
 	"time"
+
+	"github.com/mcpctl/mcpctl/internal/transport"
 )
 
 // Kill tells how a session was ended on purpose.
@@ -26,8 +28,12 @@ type Kill struct {
 	Notes []string
 }
 
-// killWait bounds the wait for the signs of a kill.
-const killWait = 5 * time.Second
+const (
+	// killWait bounds the wait for the signs of a kill.
+	killWait = 5 * time.Second
+	// deleteWait bounds a DELETE: a server that does not answer it is left alone.
+	deleteWait = time.Second
+)
 
 // Kill ends the session in the rudest way that its transport has, so that recovery can be tried, and makes sure that it
 // is dead. The session is of no use afterwards. Kill only sessions of your own.
@@ -76,11 +82,11 @@ func (s *Session) killStream(ctx context.Context) (Kill, error) {
 
 func (s *Session) killHTTP(ctx context.Context) (Kill, error) {
 	k := Kill{How: "delete", Session: ShortID(s.ID())}
-	status, err := s.deleteSession(ctx)
-	if err != nil {
-		return k, err
-	}
-	if status >= 200 && status < 300 {
+	status, err := s.deleteSession(ctx, s.ID())
+	switch {
+	case err != nil:
+		k.Notes = append(k.Notes, fmt.Sprintf("DELETE was not answered: %v", err))
+	case status >= 200 && status < 300:
 		lost, announced, err := s.askDead(ctx)
 		if err != nil {
 			return k, err
@@ -90,7 +96,7 @@ func (s *Session) killHTTP(ctx context.Context) (Kill, error) {
 			return k, nil
 		}
 		k.Notes = append(k.Notes, "the server accepted DELETE, and the session still answered")
-	} else {
+	default:
 		k.Notes = append(k.Notes, fmt.Sprintf("the server answered DELETE with %d %s", status, http.StatusText(status)))
 	}
 	k.How = "made-up id"
@@ -108,19 +114,33 @@ func (s *Session) killHTTP(ctx context.Context) (Kill, error) {
 }
 
 // deleteSession asks the server to end the session. See the MCP specification, 2025-11-25, "Session Management".
-func (s *Session) deleteSession(ctx context.Context) (int, error) {
+func (s *Session) deleteSession(ctx context.Context, id string) (int, error) {
+	ctx, cancel := context.WithTimeout(ctx, deleteWait)
+	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodDelete, s.endpoint, nil)
 	if err != nil {
 		return 0, err
 	}
-	req.Header.Set("Mcp-Session-Id", s.ID())
-	req.Header.Set("Mcp-Protocol-Version", s.info.ProtocolVersion)
+	req.Header.Set("Mcp-Session-Id", id)
+	if s.info.ProtocolVersion != "" {
+		req.Header.Set("Mcp-Protocol-Version", s.info.ProtocolVersion)
+	}
 	resp, err := s.http.Client().Do(req)
+	if f, ok := errors.AsType[*transport.Fault](err); ok {
+		return 0, f // without the URL, whose query may be secret
+	}
 	if err != nil {
-		return 0, fmt.Errorf("delete the session: %w", err)
+		return 0, errors.New("no answer in time")
 	}
 	_ = resp.Body.Close()
 	return resp.StatusCode, nil
+}
+
+// deleteAbandoned ends a session that a failed opening has left at the server, as far as that goes quickly.
+func (s *Session) deleteAbandoned(ctx context.Context) {
+	if id := s.http.Abandoned(); id != "" {
+		_, _ = s.deleteSession(context.WithoutCancel(ctx), id)
+	}
 }
 
 // askDead makes a harmless request on the session and reports whether the server says that it is lost.

@@ -37,8 +37,6 @@ type Limits struct {
 	SessionWait Limit
 	// Wait is how long a first opening goes on against a server that is not there yet.
 	Wait Limit
-	// Close bounds the end of a session.
-	Close Limit
 }
 
 // The built-in limits.
@@ -55,8 +53,6 @@ const (
 	DefaultSessionWait = 15 * time.Second
 	// DefaultWait is short: a server that is down must be reported soon.
 	DefaultWait = 4 * time.Second
-	// DefaultClose bounds the end of a session: 2 s after the end of stdin, 0.7 s after SIGTERM, then SIGKILL.
-	DefaultClose = 3 * time.Second
 )
 
 // LimitsFor returns the limits in force for server: the entry's own values, raised to their floors, else the built-in
@@ -87,7 +83,6 @@ func LimitsFor(server config.Server) Limits {
 		Request:     configured(Limit{Name: "timeout", Value: DefaultRequest, Source: "built-in"}, server.Timeout, server),
 		SessionWait: configured(sessionWait, server.SessionWait, server),
 		Wait:        wait,
-		Close:       Limit{Name: "close", Value: DefaultClose, Source: "built-in"},
 	}
 }
 

@@ -34,10 +34,7 @@ const modernVersion = "2026-07-28"
 const legacyVersion = "2025-11-25"
 
 // Span is one stretch of the time that an opening took: "dns", "tcp", "tls", "start", or the name of a method.
-type Span struct {
-	Name    string
-	Elapsed time.Duration
-}
+type Span = transport.Span
 
 // Info says what an opening found out.
 type Info struct {
@@ -69,12 +66,11 @@ type Ending = transport.Ending
 // Session is one connection to a server with one MCP session on it. It is used, dies, and is never revived. It is safe
 // for concurrent use. End it with [Session.Close].
 //
-// The SDK's session is embedded. Prefer [Session.Raw] and [Session.List]: they give what the server sent, to the digit.
+// Requests are made with [Session.Raw] and [Session.List], which give what the server sent, to the digit, and tell what
+// a failure means. The SDK's session is kept inside: its own methods would go past both.
 type Session struct {
-	*mcp.ClientSession
-
+	sdk    *mcp.ClientSession
 	server string
-	limits Limits
 	client *mcp.Client
 	http   *transport.HTTP
 	child  *transport.Child
@@ -84,8 +80,16 @@ type Session struct {
 	// endpoint is the URL of an HTTP server.
 	endpoint string
 
+	// ctx ends all requests when the session is closed.
+	ctx    context.Context //nolint:containedctx // the life of the session, not of one call
+	cancel context.CancelFunc
+
 	closeOnce sync.Once
 	closed    chan struct{}
+
+	mu       sync.Mutex
+	inFlight int
+	idle     chan struct{} // closed when inFlight becomes 0; nil if nobody waits
 	// abandoned counts the requests that were sent and given up.
 	abandoned atomic.Int32
 }
@@ -96,6 +100,9 @@ func (s *Session) Info() Info {
 	info.Spans, info.Notes = slices.Clone(info.Spans), slices.Clone(info.Notes)
 	return info
 }
+
+// ID returns the session id that an HTTP server gave, "" if it gave none, and on other transports.
+func (s *Session) ID() string { return s.sdk.ID() }
 
 // Noise returns what the child wrote to its standard output that is not MCP. It is zero on other transports.
 func (s *Session) Noise() Noise {
@@ -165,12 +172,20 @@ func (s *Session) Raw(ctx context.Context, method string, params any) (json.RawM
 			}
 		}
 	}
-	ctx, ex := transport.WithExchange(ctx)
+	callCtx, ex := transport.WithExchange(ctx)
+	callCtx, cancel := context.WithCancel(callCtx)
+	defer cancel()
+	defer context.AfterFunc(s.ctx, cancel)()
+	defer s.begin()()
 	ex.SetParams(encoded)
-	err := s.send(ctx, method, encoded)
+	err := s.send(callCtx, method, encoded)
 	st := ex.State()
-	if err != nil && ctx.Err() != nil && st.Written && !st.Answered {
+	switch {
+	case st.Answered || err == nil:
+	case ctx.Err() != nil && st.Written:
 		s.abandoned.Add(1)
+	case ctx.Err() == nil && s.ctx.Err() != nil && st.Fault == nil:
+		st.Fault = &transport.Fault{Kind: transport.KindSevered, Written: st.Written, Err: transport.ErrClosed}
 	}
 	if st.Answered && st.Error == nil && (err == nil || !wantsInput(st.Result)) {
 		return st.Result, nil // also when the SDK could not decode it
@@ -179,6 +194,40 @@ func (s *Session) Raw(ctx context.Context, method string, params any) (json.RawM
 		err = errors.New("the request was not sent")
 	}
 	return nil, s.judge(ctx, method, st, err, false)
+}
+
+// begin counts a request in, and the function it returns counts it out.
+func (s *Session) begin() (end func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.inFlight++
+	return func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.inFlight--
+		if s.inFlight == 0 && s.idle != nil {
+			close(s.idle)
+			s.idle = nil
+		}
+	}
+}
+
+// wait returns when no request is on its way, or ctx ends.
+func (s *Session) wait(ctx context.Context) {
+	s.mu.Lock()
+	if s.inFlight == 0 {
+		s.mu.Unlock()
+		return
+	}
+	if s.idle == nil {
+		s.idle = make(chan struct{})
+	}
+	idle := s.idle
+	s.mu.Unlock()
+	select {
+	case <-idle:
+	case <-ctx.Done():
+	}
 }
 
 // judge turns the failure of a request on this session into an error.
@@ -190,7 +239,7 @@ func (s *Session) judge(ctx context.Context, method string, st transport.Exchang
 	}
 	return classify(evidence{
 		server: s.server, method: method, state: st, err: err, ctx: ended(ctx),
-		opened: true, legacy: s.legacy(), repeatable: repeatable,
+		opened: true, legacy: s.legacy() && s.child == nil, repeatable: repeatable,
 	})
 }
 
@@ -209,7 +258,7 @@ func (s *Session) send(ctx context.Context, method string, params json.RawMessag
 	var err error
 	switch method {
 	case "tools/list":
-		_, err = s.ListTools(ctx, decoded[mcp.ListToolsParams](params))
+		_, err = s.sdk.ListTools(ctx, decoded[mcp.ListToolsParams](params))
 	case "tools/call":
 		p := decoded[mcp.CallToolParams](params)
 		var raw struct {
@@ -218,24 +267,30 @@ func (s *Session) send(ctx context.Context, method string, params json.RawMessag
 		if json.Unmarshal(params, &raw) == nil && raw.Arguments != nil {
 			p.Arguments = raw.Arguments
 		}
-		_, err = s.CallTool(ctx, p)
+		_, err = s.sdk.CallTool(ctx, p)
 	case "resources/list":
-		_, err = s.ListResources(ctx, decoded[mcp.ListResourcesParams](params))
+		_, err = s.sdk.ListResources(ctx, decoded[mcp.ListResourcesParams](params))
 	case "resources/templates/list":
-		_, err = s.ListResourceTemplates(ctx, decoded[mcp.ListResourceTemplatesParams](params))
+		_, err = s.sdk.ListResourceTemplates(ctx, decoded[mcp.ListResourceTemplatesParams](params))
 	case "resources/read":
-		_, err = s.ReadResource(ctx, decoded[mcp.ReadResourceParams](params))
+		_, err = s.sdk.ReadResource(ctx, decoded[mcp.ReadResourceParams](params))
 	case "prompts/list":
-		_, err = s.ListPrompts(ctx, decoded[mcp.ListPromptsParams](params))
+		_, err = s.sdk.ListPrompts(ctx, decoded[mcp.ListPromptsParams](params))
 	case "prompts/get":
-		_, err = s.GetPrompt(ctx, decoded[mcp.GetPromptParams](params))
+		_, err = s.sdk.GetPrompt(ctx, decoded[mcp.GetPromptParams](params))
 	case "completion/complete":
-		_, err = s.Complete(ctx, decoded[mcp.CompleteParams](params))
+		_, err = s.sdk.Complete(ctx, decoded[mcp.CompleteParams](params))
 	case "ping":
-		err = s.Ping(ctx, decoded[mcp.PingParams](params))
+		err = s.sdk.Ping(ctx, decoded[mcp.PingParams](params))
+	case "resources/subscribe":
+		err = s.sdk.Subscribe(ctx, decoded[mcp.SubscribeParams](params))
+	case "resources/unsubscribe":
+		err = s.sdk.Unsubscribe(ctx, decoded[mcp.UnsubscribeParams](params))
+	case "logging/setLevel":
+		err = s.sdk.SetLoggingLevel(ctx, decoded[mcp.SetLoggingLevelParams](params)) //nolint:staticcheck // servers of the legacy era have it
 	default:
 		if err = mcp.AddSendingCustomMethod[*rawParams, *rawResult](s.client, method); err == nil {
-			_, err = mcp.CallCustomMethod[*rawParams, *rawResult](ctx, s.ClientSession, method, &rawParams{})
+			_, err = mcp.CallCustomMethod[*rawParams, *rawResult](ctx, s.sdk, method, &rawParams{})
 		}
 	}
 	return err
@@ -356,8 +411,8 @@ func page(result json.RawMessage, key string) (items []json.RawMessage, next *st
 	return items, &s, ""
 }
 
-// Close ends the session and everything that belongs to it, within [Limits.Close]: the HTTP session is deleted at the
-// server, the child process and its group are ended.
+// Close ends the session and everything that belongs to it, within about 3 s: the HTTP session is deleted at the server,
+// the child process and its group are ended. Requests in flight end with it.
 func (s *Session) Close() error {
 	s.closePatient()
 	return nil
@@ -371,31 +426,35 @@ func (s *Session) closeHasty() { s.close(transport.HastyGrace) }
 func (s *Session) close(grace transport.Grace) {
 	s.closeOnce.Do(func() {
 		s.tellCancels()
+		s.cancel() // the SDK's own end would wait for requests in flight
 		done := make(chan struct{})
 		go func() {
 			defer close(done)
-			_ = s.ClientSession.Close() // what the server says to its end is nobody's problem
+			_ = s.sdk.Close() // what the server says to its end is nobody's problem
 		}()
 		if s.child != nil {
 			s.child.Stop(grace)
-			<-done
-			close(s.closed)
-			return
+		} else {
+			within(done, grace.EOF+grace.Term)
+			if s.stream != nil {
+				s.stream()
+			}
+			s.http.Close()
 		}
-		timer := time.NewTimer(grace.EOF + grace.Term)
-		defer timer.Stop()
-		select {
-		case <-done:
-		case <-timer.C:
-		}
-		if s.stream != nil {
-			s.stream()
-		}
-		s.http.Close()
-		<-done
+		within(done, grace.Term)
 		close(s.closed)
 	})
 	<-s.closed
+}
+
+// within waits until done is closed, at most for d.
+func within(done <-chan struct{}, d time.Duration) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-done:
+	case <-timer.C:
+	}
 }
 
 // cancelGrace is how long a server that is about to be left may take to hear that nobody waits for its answers.

@@ -14,6 +14,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"sync"
 	"time"
 
@@ -92,6 +93,10 @@ type loss struct {
 	since      time.Time
 }
 
+// maxOpenings is how many sessions one request waits for: a server that opens each and drops it at once would go on for
+// ever.
+const maxOpenings = 3
+
 // attempt is an opening under way.
 type attempt struct {
 	waiters int
@@ -154,11 +159,11 @@ func (s *Supervisor) State() (State, error) {
 func (s *Supervisor) Session(ctx context.Context) (*Session, error) { return s.acquire(ctx, 0, "") }
 
 // Do makes a request: fn, on a session that is ready. When the request meets a lost session, the session is replaced,
-// and fn is called once more on the fresh one, if the server cannot have executed the request or req says that repeating
-// it does no harm. fn must make one request (or several that only read) and return its error; it is called twice at most.
-// A busy server is asked again after a while, within the request's limit.
+// and fn is called once more on the fresh one, if the server cannot have executed it or req says that repeating it does no
+// harm. fn must make one request (or several that only read) and return its error. A server that is busy is asked again
+// after a while, within the request's limit.
 //
-// The failure is an [*Error].
+// The failure of a request is an [*Error]; any other error of fn is returned as it is.
 func (s *Supervisor) Do(ctx context.Context, req Request, fn func(context.Context, *Session) error) error {
 	sess, err := s.acquire(ctx, 0, "")
 	if err != nil {
@@ -167,9 +172,10 @@ func (s *Supervisor) Do(ctx context.Context, req Request, fn func(context.Contex
 	ctx, cancel := withLimit(ctx, s.limits.Request)
 	defer cancel()
 	sent := time.Now()
-	failure := s.try(ctx, req, sess, fn)
-	if failure == nil {
-		return nil
+	err = s.try(ctx, req, sess, fn)
+	failure, ok := errors.AsType[*Error](err)
+	if !ok {
+		return err
 	}
 	v := decide(failure.kind, req.Repeatable)
 	if !v.fresh {
@@ -195,19 +201,23 @@ func (s *Supervisor) recover(ctx context.Context, req Request, lost *Session, se
 	if !repeat {
 		return unknownOutcome(failure, rec)
 	}
-	again := s.try(ctx, req, fresh, fn)
-	if again == nil {
-		return nil
+	err = s.try(ctx, req, fresh, fn)
+	again, ok := errors.AsType[*Error](err)
+	if !ok {
+		return err
 	}
 	again.Recovery = rec
-	switch v := decide(again.kind, req.Repeatable); {
-	case v.fresh && v.repeat:
-		// Lost twice: whatever the cause, another session would be lost too.
+	v := decide(again.kind, req.Repeatable)
+	switch {
+	case v.fresh && !v.repeat:
+		return unknownOutcome(again, rec)
+	case again.kind == kindExpired || again.kind == kindUncertain:
+		// Another session would be lost too.
 		again.Class = ClassSession
 		again.Message = fmt.Sprintf("a fresh session was accepted and lost again at once: %s", again.Message)
 		again.Hint = "several instances without shared sessions behind one address, or a server that drops sessions?"
 	case v.fresh:
-		return unknownOutcome(again, rec)
+		again.Message = fmt.Sprintf("it failed again on a fresh session: %s", again.Message)
 	}
 	return again
 }
@@ -226,7 +236,14 @@ func (s *Supervisor) notReplaced(failure *Error, err error, rec *Recovery, repea
 		e = failure
 	}
 	if e.Class == ClassInterrupted {
-		return e
+		out := *e
+		out.Phase, out.Outcome, out.Evidence, out.Recovery = failure.Phase, failure.Outcome, failure.Evidence, rec
+		out.Message = fmt.Sprintf("interrupted while the lost session was being replaced (%s)", failure.Message)
+		if failure.Outcome == OutcomeUnknown {
+			out.Message += "; the request may have been executed"
+			out.Hint = "check with a read-only call whether it took effect"
+		}
+		return &out
 	}
 	failure.Recovery = rec
 	if !repeat {
@@ -268,16 +285,15 @@ func unknownOutcome(failure *Error, rec *Recovery) *Error {
 }
 
 // try makes the request on one session, waiting while the server is busy.
-func (s *Supervisor) try(ctx context.Context, req Request, sess *Session, fn func(context.Context, *Session) error) *Error {
+func (s *Supervisor) try(ctx context.Context, req Request, sess *Session, fn func(context.Context, *Session) error) error {
 	backoff := firstBackoff
 	for {
-		// Each attempt is looked at by itself.
-		attemptCtx, ex := transport.WithExchange(ctx)
-		err := fn(attemptCtx, sess)
-		if err == nil {
-			return nil
+		err := fn(ctx, sess)
+		failure, ok := errors.AsType[*Error](err)
+		if !ok {
+			return err
 		}
-		failure := s.failureOf(ctx, req, sess, ex, err)
+		failure = weigh(failure, req)
 		if failure.kind != kindBusy {
 			return failure
 		}
@@ -292,7 +308,9 @@ func (s *Supervisor) try(ctx context.Context, req Request, sess *Session, fn fun
 		}
 		if !sleep(ctx, pause) {
 			if errors.Is(context.Cause(ctx), context.Canceled) {
-				return classify(evidence{server: s.server.Name, method: failure.Phase, ctx: context.Cause(ctx), err: err, opened: true})
+				interrupted := classify(evidence{server: s.server.Name, method: failure.Phase, ctx: context.Cause(ctx), err: err, opened: true})
+				interrupted.Outcome = failure.Outcome
+				return interrupted
 			}
 			return failure
 		}
@@ -300,17 +318,15 @@ func (s *Supervisor) try(ctx context.Context, req Request, sess *Session, fn fun
 	}
 }
 
-// failureOf completes the failure of an attempt. A request made with Raw has been judged already, but without knowing
-// whether it may be repeated, which decides what a 503 means.
-func (s *Supervisor) failureOf(ctx context.Context, req Request, sess *Session, ex *transport.Exchange, err error) *Error {
-	var e *Error
-	if !errors.As(err, &e) {
-		return sess.judge(ctx, "", ex.State(), err, req.Repeatable)
-	}
-	if req.Repeatable && e.kind == kindSevered && e.Status == 503 {
-		e.kind, e.Class, e.Outcome = kindBusy, ClassBusy, OutcomeRefused
-	}
-	if !req.Repeatable && e.kind == kindBroken {
+// weigh completes a failure with what the session could not know: whether the request may be repeated decides what a 503
+// means, and whether another error of the server leaves the outcome open.
+func weigh(e *Error, req Request) *Error {
+	switch {
+	case req.Repeatable && e.kind == kindSevered && e.Status == http.StatusServiceUnavailable:
+		out := *e
+		out.kind, out.Class, out.Outcome = kindBusy, ClassBusy, OutcomeRefused
+		return &out
+	case !req.Repeatable && e.kind == kindBroken:
 		return unknownOutcome(e, nil)
 	}
 	return e
@@ -319,7 +335,14 @@ func (s *Supervisor) failureOf(ctx context.Context, req Request, sess *Session, 
 // acquire returns a ready session above a generation, opening one if need be. why says what is wrong with the session
 // of that generation.
 func (s *Supervisor) acquire(ctx context.Context, above int, why string) (*Session, error) {
-	for {
+	for opened := 0; ; opened++ {
+		if opened > maxOpenings {
+			return nil, &Error{
+				Server: s.server.Name, Phase: "connect", Class: ClassSession, kind: kindProtocol,
+				Message: fmt.Sprintf("%d sessions were opened and each was lost at once", opened-1),
+				Hint:    "look at what the server says when a session ends",
+			}
+		}
 		s.mu.Lock()
 		if s.closed {
 			s.mu.Unlock()
@@ -384,7 +407,14 @@ func (s *Supervisor) putAside(why string) {
 	old := s.current
 	s.current = nil
 	s.loss = &loss{cause: why, generation: old.info.Generation, since: time.Now()}
-	s.closing.Go(old.closeHasty)
+	s.closing.Go(func() {
+		// Other requests may still be answered on it: what this one met is no reason to cut them off. Their own limits bound
+		// them, and Close of the supervisor does.
+		if old.child == nil {
+			old.wait(s.ctx)
+		}
+		old.closeHasty()
+	})
 }
 
 // begin starts an opening. s.mu is held.
@@ -392,22 +422,23 @@ func (s *Supervisor) begin() *attempt {
 	ctx, cancel := context.WithCancel(s.ctx)
 	a := &attempt{cancel: cancel, done: make(chan struct{})}
 	s.opening = a
-	patience := s.limits.Wait.Value
-	limits := s.limits
+	whole, patience := s.limits.Connect, s.limits.Wait.Value
 	if s.generation > 0 {
 		// The server has worked: it is given the whole wait to come back.
-		patience = s.limits.SessionWait.Value
-		limits.Connect.Value = max(limits.Connect.Value, patience)
+		whole, patience = s.limits.SessionWait, s.limits.SessionWait.Value
 	}
 	generation := s.generation + 1
 	s.closing.Go(func() {
 		defer cancel()
-		sess, err := s.dialer.dial(ctx, s.server, limits, patience)
+		sess, err := s.dialer.dial(ctx, s.server, s.limits, whole, patience)
 		s.mu.Lock()
 		s.opening = nil
 		switch {
 		case err != nil:
-			a.err, s.lastErr = err, err
+			a.err = err
+			if !a.doomed { // given up is not failed
+				s.lastErr = err
+			}
 		case s.closed:
 			s.closing.Go(sess.closeHasty)
 			a.err = s.closedError()
