@@ -2,8 +2,6 @@ package probe
 
 import (
 	"context"
-
-	"github.com/mcpctl/mcpctl/pkg/session"
 )
 
 func commandFound() Check {
@@ -12,11 +10,7 @@ func commandFound() Check {
 		Why: `The command is looked up on the PATH that the child process gets. A desktop application often has another PATH than
 your terminal, so a command that works here may be missing there: the full path works in both.`,
 		Run: func(_ context.Context, t *Target) Finding {
-			dialer := t.Dialer
-			if dialer == nil {
-				dialer = &session.Dialer{}
-			}
-			path, err := dialer.FindCommand(t.expanded)
+			path, err := t.dialer().FindCommand(t.expanded)
 			if err != nil {
 				return failure(err)
 			}

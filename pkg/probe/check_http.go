@@ -12,13 +12,23 @@ func httpEndpoint() Check {
 		ID: "http.endpoint", Title: "URL answers MCP", Needs: []string{"net.tcp", "net.tls"}, Applies: overHTTP,
 		Why: `The opening request is sent to the URL with POST, as every client does. The answer must be JSON-RPC. A web page, a
 redirect, 404 or 405 mean that the URL is not the MCP endpoint: it often has a path of its own, such as /mcp.`,
+		Limit: ownLimits,
 		Run: func(ctx context.Context, t *Target) Finding {
 			_, err := t.open(ctx)
-			var e *session.Error
-			if errors.As(err, &e) && e.NotMCP() && e.Class != session.ClassAuth && e.Phase != "notifications/initialized" {
+			e, failed := errors.AsType[*session.Error](err)
+			switch {
+			case err == nil:
+				return pass("it does")
+			case !failed:
 				return failure(err)
+			case e.Class == session.ClassAuth:
+				return pass("it wants authorization")
+			case e.NotMCP() && e.Phase != "notifications/initialized":
+				return failure(err)
+			case e.RPC != nil || e.Phase == "notifications/initialized":
+				return pass("it does")
 			}
-			return pass("it does")
+			return skip("nothing answered that could be judged: see " + sessionOpenID)
 		},
 	}
 }
@@ -30,10 +40,13 @@ func authAccess() Check {
 refuses. A token usually goes into a header: Authorization: Bearer ${TOKEN}.`,
 		Run: func(ctx context.Context, t *Target) Finding {
 			_, err := t.open(ctx)
-			if session.ClassOf(err) == session.ClassAuth {
+			switch {
+			case session.ClassOf(err) == session.ClassAuth:
 				return failure(err)
+			case err != nil:
+				return skip("no session was opened: see " + sessionOpenID)
 			}
-			return pass("no authorization asked for, or the one given was accepted")
+			return pass("the session opened")
 		},
 	}
 }

@@ -9,6 +9,8 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"sync"
+	"syscall"
 	"time"
 )
 
@@ -93,17 +95,7 @@ listens on the port; no answer at all means a firewall, or a machine that is not
 			if err != nil {
 				return Finding{Status: Unknown, Message: fmt.Sprintf("%s: %s", host, dnsText(err))}
 			}
-			var good, bad []string
-			for _, a := range addrs {
-				addr := net.JoinHostPort(a, port)
-				conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", addr)
-				if err != nil {
-					bad = append(bad, fmt.Sprintf("%s: %s", addr, dialText(err)))
-					continue
-				}
-				_ = conn.Close()
-				good = append(good, addr)
-			}
+			good, bad := dialAll(ctx, addrs, port)
 			data := map[string]any{"reachable": good, "unreachable": bad}
 			switch {
 			case len(good) == 0:
@@ -122,6 +114,44 @@ listens on the port; no answer at all means a firewall, or a machine that is not
 			return f
 		},
 	}
+}
+
+// dialTime bounds the wait for one address.
+const dialTime = 4 * time.Second
+
+// dialAll tries all addresses at once. An address of a family that this machine cannot reach at all is left out when
+// another one is good: that is no fault of the server's.
+func dialAll(ctx context.Context, addrs []string, port string) (good, bad []string) {
+	ctx, cancel := context.WithTimeout(ctx, dialTime)
+	defer cancel()
+	errs := make([]error, len(addrs))
+	var all sync.WaitGroup
+	for i, a := range addrs {
+		all.Go(func() {
+			conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", net.JoinHostPort(a, port))
+			if err == nil {
+				_ = conn.Close()
+			}
+			errs[i] = err
+		})
+	}
+	all.Wait()
+	good, bad = []string{}, []string{}
+	for i, a := range addrs {
+		if errs[i] == nil {
+			good = append(good, net.JoinHostPort(a, port))
+		}
+	}
+	for i, a := range addrs {
+		if errs[i] != nil && (len(good) == 0 || !unreachable(errs[i])) {
+			bad = append(bad, fmt.Sprintf("%s: %s", net.JoinHostPort(a, port), dialText(errs[i])))
+		}
+	}
+	return good, bad
+}
+
+func unreachable(err error) bool {
+	return errors.Is(err, syscall.ENETUNREACH) || errors.Is(err, syscall.EHOSTUNREACH) || errors.Is(err, syscall.EADDRNOTAVAIL)
 }
 
 // local reports whether a host is this machine, where a server usually listens on one of the two loopback addresses.

@@ -11,7 +11,7 @@ import (
 
 func protocolPing() Check {
 	return Check{
-		ID: "protocol.ping", Title: "ping is answered", Needs: []string{"session.open"},
+		ID: "protocol.ping", Title: "ping is answered", Needs: []string{"session.reuse"},
 		Why: `Up to protocol version 2025-11-25 every server must answer ping. Clients use it to find dead connections, and give up a
 server that does not answer.`,
 		Run: func(ctx context.Context, t *Target) Finding {
@@ -22,10 +22,7 @@ server that does not answer.`,
 			if s.Info().Era == session.EraModern {
 				return skip("protocol " + s.Info().ProtocolVersion + " has no ping")
 			}
-			err = t.sup.Do(ctx, session.Request{Name: "ping", Repeatable: true}, func(ctx context.Context, s *session.Session) error {
-				_, err := s.Raw(ctx, "ping", nil)
-				return err
-			})
+			err = ping(ctx, t)
 			var e *session.Error
 			if errors.As(err, &e) && e.Class == session.ClassAnswered {
 				return warn("ping is answered with an error: "+e.Message, "answer ping with an empty result")
@@ -38,12 +35,20 @@ server that does not answer.`,
 	}
 }
 
+// ping asks for a sign of life.
+func ping(ctx context.Context, t *Target) error {
+	return t.sup.Do(ctx, session.Request{Name: "ping", Repeatable: true}, func(ctx context.Context, s *session.Session) error {
+		_, err := s.Raw(ctx, "ping", nil)
+		return err
+	})
+}
+
 // unknownMethod is a method that no server has.
 const unknownMethod = "mcpctl/no-such-method"
 
 func protocolUnknownMethod() Check {
 	return Check{
-		ID: "protocol.unknown-method", Title: "unknown methods are refused", Needs: []string{"session.open"},
+		ID: "protocol.unknown-method", Title: "unknown methods are refused", Needs: []string{"session.reuse"},
 		Why: `Newer clients ask older servers for methods that they do not know. The answer must be the JSON-RPC error -32601
 ("method not found"); silence or a broken connection makes such clients hang or give up.`,
 		Run: func(ctx context.Context, t *Target) Finding {
@@ -51,9 +56,6 @@ func protocolUnknownMethod() Check {
 			if err != nil {
 				return failure(err)
 			}
-			const patience = netTime
-			ctx, cancel := context.WithTimeout(ctx, patience)
-			defer cancel()
 			_, err = s.Raw(ctx, unknownMethod, nil)
 			var e *session.Error
 			switch {
@@ -75,7 +77,7 @@ func protocolUnknownMethod() Check {
 
 func protocolCapabilities() Check {
 	return Check{
-		ID: "protocol.capabilities", Title: "capabilities match", Needs: []string{"session.open"},
+		ID: "protocol.capabilities", Title: "capabilities match", Needs: []string{"session.reuse"},
 		Why: `Clients ask only for what the server announced in its capabilities. What works and was not announced is invisible to
 them; what was announced and does not work is an error to them.`,
 		Run: func(ctx context.Context, t *Target) Finding {
@@ -84,7 +86,7 @@ them; what was announced and does not work is an error to them.`,
 				return failure(err)
 			}
 			caps := s.Info().Capabilities
-			var problems, announced []string
+			var problems, announced, unanswered []string
 			for _, c := range []struct {
 				name, method string
 				announced    bool
@@ -95,17 +97,22 @@ them; what was announced and does not work is an error to them.`,
 			} {
 				list, err := t.list(ctx, c.method)
 				switch {
+				case err != nil:
+					unanswered = append(unanswered, c.method)
 				case c.announced:
 					announced = append(announced, c.name)
-					if err == nil && list.Unsupported {
+					if list.Unsupported {
 						problems = append(problems, fmt.Sprintf("%s are announced and %s is not known", c.name, c.method))
 					}
-				case err == nil && len(list.Items) > 0:
+				case len(list.Items) > 0:
 					problems = append(problems, fmt.Sprintf("%s works (%d entries) and is not announced", c.method, len(list.Items)))
 				}
 			}
 			if len(problems) > 0 {
 				return warn(strings.Join(problems, "; "), "announce in initialize what works, and only that")
+			}
+			if len(unanswered) > 0 {
+				return skip("not answered: " + strings.Join(unanswered, ", "))
 			}
 			if len(announced) == 0 {
 				return pass("none announced, none there")

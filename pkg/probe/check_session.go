@@ -10,9 +10,12 @@ import (
 	"github.com/mcpctl/mcpctl/pkg/session"
 )
 
+// sessionOpenID is the check that tells whether a server works at all.
+const sessionOpenID = "session.open"
+
 func sessionOpen() Check {
 	return Check{
-		ID: "session.open", Title: "session opens",
+		ID: sessionOpenID, Title: "session opens", Limit: ownLimits,
 		Needs: []string{"config.variables", "command.found", "auth.access"},
 		Why: `Everything up to a usable session must be over within the connect limit: starting or dialing, the handshake, the
 initialized notification. For a child process, what it wrote to standard error and its exit status usually name the cause.`,
@@ -49,20 +52,15 @@ func sessionReuse() Check {
 		Why: `A session must serve more than one request. When it is lost on the second one, several instances behind one address do
 not share their sessions, or the server drops them.`,
 		Run: func(ctx context.Context, t *Target) Finding {
-			s, err := t.sup.Session(ctx)
-			if err != nil {
-				return failure(err)
-			}
-			generation := s.Info().Generation
 			for i := range 2 {
 				if i > 0 && !pause(ctx, idleGap) {
 					return Finding{Status: Unknown, Message: "interrupted"}
 				}
-				if _, err := harmless(ctx, t); err != nil {
+				if err := use(ctx, t); err != nil {
 					return failure(err)
 				}
 			}
-			if st := t.sup.Stats(); st.Handshakes > generation && st.Recovery != nil {
+			if st := t.sup.Stats(); st.Handshakes > t.opened.Info().Generation && st.Recovery != nil {
 				return warn("the session was lost and had to be replaced: "+st.Recovery.Cause,
 					"if several instances share the address, let them share sessions too, or route each session to one instance")
 			}
@@ -80,6 +78,21 @@ func pause(ctx context.Context, d time.Duration) bool {
 	case <-ctx.Done():
 		return false
 	}
+}
+
+// use makes a request: ping, where there is one, else what harmless makes. A server that does not answer ping may still
+// work, and protocol.ping tells of it.
+func use(ctx context.Context, t *Target) error {
+	if t.opened.Info().Era == session.EraLegacy {
+		const patience = 3 * time.Second
+		ctx, cancel := context.WithTimeoutCause(ctx, patience, fmt.Errorf("no answer within %s", patience))
+		defer cancel()
+		if err := ping(ctx, t); err == nil || session.ClassOf(err) == session.ClassAnswered {
+			return nil
+		}
+	}
+	_, err := harmless(ctx, t)
+	return err
 }
 
 // tries counts how often a request was sent, and how often it was answered with a result.
@@ -113,7 +126,7 @@ func harmlessMethod(s *session.Session) string {
 	case caps.Prompts != nil:
 		return "prompts/list"
 	case info.Era == session.EraModern:
-		return "server/discover"
+		return "tools/list" // refused, which is an answer too
 	}
 	return "ping"
 }

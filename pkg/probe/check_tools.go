@@ -56,7 +56,7 @@ func announces(t *Target, has func(session.Info) bool) bool {
 
 func toolsList() Check {
 	return Check{
-		ID: "tools.list", Title: "tools are listed", Needs: []string{"session.open"},
+		ID: "tools.list", Title: "tools are listed", Needs: []string{"session.reuse"},
 		Why: `The list of tools is the first thing that a client asks for. A server that announced tools must answer it, on all pages.`,
 		Applies: func(t *Target) bool {
 			return announces(t, func(i session.Info) bool { return i.Capabilities.Tools != nil })
@@ -185,7 +185,7 @@ func orNone(raw json.RawMessage) string {
 
 func resourcesList() Check {
 	return Check{
-		ID: "resources.list", Title: "resources are listed", Needs: []string{"session.open"},
+		ID: "resources.list", Title: "resources are listed", Needs: []string{"session.reuse"},
 		Why: `A server that announced resources must answer the list of them, on all pages; clients show it to people, who choose.`,
 		Applies: func(t *Target) bool {
 			return announces(t, func(i session.Info) bool { return i.Capabilities.Resources != nil })
@@ -196,7 +196,7 @@ func resourcesList() Check {
 
 func promptsList() Check {
 	return Check{
-		ID: "prompts.list", Title: "prompts are listed", Needs: []string{"session.open"},
+		ID: "prompts.list", Title: "prompts are listed", Needs: []string{"session.reuse"},
 		Why: `A server that announced prompts must answer the list of them, on all pages; clients offer them as commands.`,
 		Applies: func(t *Target) bool {
 			return announces(t, func(i session.Info) bool { return i.Capabilities.Prompts != nil })

@@ -7,6 +7,8 @@ import (
 	"context"
 	"fmt"
 	"time"
+
+	"github.com/mcpctl/mcpctl/pkg/session"
 )
 
 // Status is the verdict of one check.
@@ -54,6 +56,8 @@ type Check struct {
 	// Applies reports whether the question makes sense for the target. If nil, it always does. A check that does not
 	// apply is left out of the report.
 	Applies func(*Target) bool
+	// Limit bounds Run; 0 means 10 s, and negative that what Run does has limits of its own.
+	Limit time.Duration
 	// Run asks. It must end when ctx does.
 	Run func(context.Context, *Target) Finding
 }
@@ -81,11 +85,8 @@ type Cause struct {
 	Fix     string
 }
 
-// Span is one named stretch of time ("dns", "tcp", "opening", "list"), in the order in which they began.
-type Span struct {
-	Name    string
-	Elapsed time.Duration
-}
+// Span is one named stretch of time ("dns", "tcp", "initialize"), in the order in which they began.
+type Span = session.Span
 
 // Report is everything that was found about one server.
 type Report struct {

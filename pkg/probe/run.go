@@ -14,7 +14,7 @@ import (
 func Run(ctx context.Context, t *Target, checks []Check) Report {
 	begin := time.Now()
 	defer t.close()
-	report := Report{Name: t.Server.Name, Transport: string(t.Server.Transport), Target: t.Server.Target()}
+	report := Report{Name: t.Server.Name, Transport: string(t.Server.Transport), Target: t.Server.Redacted().Target()}
 	blocked := map[string]string{} // a check that others cannot build on → the first broken one in its way
 	for _, c := range checks {
 		if c.Applies != nil && !c.Applies(t) {
@@ -25,12 +25,14 @@ func Run(ctx context.Context, t *Target, checks []Check) Report {
 			r.Finding = Finding{Status: Skip, Message: "needs " + root}
 			blocked[c.ID] = root
 		} else {
-			if ctx.Err() != nil {
-				r.Finding = Finding{Status: Unknown, Message: "not checked: " + context.Cause(ctx).Error()}
-			} else {
+			if ctx.Err() == nil {
 				start := time.Now()
 				r.Finding = ask(ctx, c, t)
 				r.Elapsed = time.Since(start)
+			}
+			if ctx.Err() != nil && r.Status != Pass && r.Status != Skip {
+				// What was seen after the end of the examination is the end of the examination.
+				r.Finding = Finding{Status: Unknown, Message: "not checked: " + context.Cause(ctx).Error()}
 			}
 			if r.Status == Fail || r.Status == Unknown {
 				blocked[c.ID] = c.ID
@@ -70,13 +72,28 @@ func ask(ctx context.Context, c Check, t *Target) (f Finding) {
 			}
 		}
 	}()
+	limit := c.Limit
+	if limit == 0 {
+		limit = defaultLimit
+	}
+	if limit > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeoutCause(ctx, limit, fmt.Errorf("no answer within the %s that a check has", limit))
+		defer cancel()
+	}
 	return c.Run(ctx, t)
 }
+
+// defaultLimit bounds a check. It is what a person waits for the answer to a simple question.
+const defaultLimit = 10 * time.Second
+
+// ownLimits is the limit of checks whose operations have limits of their own.
+const ownLimits = -1
 
 // judge draws the verdict and the cause from the results.
 func judge(r *Report) {
 	r.Verdict = Pass
-	known := false
+	known, opened := false, true
 	for _, res := range r.Results {
 		switch res.Status {
 		case Fail:
@@ -86,6 +103,7 @@ func judge(r *Report) {
 			known = true
 		case Unknown:
 			r.Incomplete = true
+			opened = opened && res.ID != sessionOpenID
 		case Warn:
 			r.Verdict = Warn
 			known = true
@@ -97,7 +115,7 @@ func judge(r *Report) {
 	switch {
 	case r.Cause != nil:
 		r.Verdict = Fail
-	case !known:
+	case !known, !opened:
 		r.Verdict = Unknown
 	case r.Incomplete:
 		r.Verdict = Warn

@@ -40,6 +40,14 @@ type Target struct {
 	spans    []Span
 }
 
+// dialer returns the dialer, never nil.
+func (t *Target) dialer() *session.Dialer {
+	if t.Dialer == nil {
+		return &session.Dialer{}
+	}
+	return t.Dialer
+}
+
 // stdio reports whether the server is a child process.
 func stdio(t *Target) bool { return t.Server.Command != "" }
 
