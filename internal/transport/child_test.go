@@ -13,7 +13,14 @@ import (
 	"go.uber.org/goleak"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+// TestMain lets the test binary play a child.
+func TestMain(m *testing.M) {
+	if len(os.Args) > 1 && os.Args[1] == "leave-group" {
+		leaveGroup()
+		return
+	}
+	goleak.VerifyTestMain(m)
+}
 
 // shell starts a shell script as a child.
 func shell(t *testing.T, script string) *Child {
@@ -63,6 +70,7 @@ func TestChildOutput(t *testing.T) {
 		"banner":              {output: `Server ready on stdio\n` + message + `\n`, noise: 1, first: "Server ready on stdio", line: 1},
 		"log lines in JSON":   {output: `{"level":"info"}\n42\nnull\n` + message + `\n`, noise: 3, first: `{"level":"info"}`, line: 1},
 		"broken JSON before":  {output: `{"jsonrpc": \n` + message + `\n`, noise: 1, first: `{"jsonrpc":`, line: 1},
+		"pretty, no message":  {output: `{\n  "level": "info"\n}\n{\n  "jsonrpc": "2.0",\n  "method": "notifications/a"\n}\n`, noise: 1, first: "{\n\"level\": \"info\"\n}", line: 3},
 		"colours":             {output: `\033[32mok\033[0m\n` + message + `\n`, noise: 1, first: "\x1b[32mok\x1b[0m", line: 1},
 		"noise after a blank": {output: `\nhello\n` + message + `\n`, noise: 1, first: "hello", line: 2},
 	} {

@@ -169,7 +169,7 @@ func TestPF06Secrets(t *testing.T) {
 	}))
 	defer other.Close()
 	var posts atomic.Int32
-	header := http.Header{"Authorization": {"Bearer s3cret"}, "Idempotency-Key": {"k"}}
+	header := http.Header{"Authorization": {"Bearer s3cret"}, "Idempotency-Key": {"k"}, "X-Idempotency-Key": {"k"}}
 	_, _, err := post(t, func(w http.ResponseWriter, r *http.Request) {
 		posts.Add(1)
 		if r.Header.Get("Authorization") != "Bearer s3cret" || r.Header.Get("Idempotency-Key") != "k" {
@@ -267,5 +267,47 @@ func TestExchangeParams(t *testing.T) {
 		if !strings.Contains(got, want) {
 			t.Errorf("%s lacks %s", got, want)
 		}
+	}
+}
+
+// TestAfterClose shows that nothing is sent on a closed connection.
+func TestAfterClose(t *testing.T) {
+	var served atomic.Int32
+	srv := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { served.Add(1) }))
+	defer srv.Close()
+	u, _ := url.Parse(srv.URL)
+	for range 50 {
+		h := NewHTTP(HTTPOptions{Endpoint: u})
+		h.Close()
+		st, _, err := send(t, h, srv.URL)
+		var f *Fault
+		if !errors.As(err, &f) || f.Written || st.Written {
+			t.Fatalf("err = %v", err)
+		}
+	}
+	if n := served.Load(); n != 0 {
+		t.Errorf("%d requests were served", n)
+	}
+}
+
+// TestOpenStream shows that a stream that stays open after the response, or has no content type, keeps nobody waiting.
+func TestOpenStream(t *testing.T) {
+	for name, contentType := range map[string]string{"typed": "text/event-stream", "untyped": ""} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			st, body, err := post(t, func(w http.ResponseWriter, r *http.Request) {
+				_, _ = io.ReadAll(r.Body)
+				w.Header()["Content-Type"] = nil
+				if contentType != "" {
+					w.Header().Set("Content-Type", contentType)
+				}
+				_, _ = io.WriteString(w, "data: {\"jsonrpc\":\"2.0\",\"id\":7,\"result\":{}}\n\n")
+				w.(http.Flusher).Flush() //nolint:forcetypeassert // of net/http
+				<-r.Context().Done()
+			}, nil)
+			if err != nil || !st.Answered || !strings.Contains(body, `"id":7`) {
+				t.Errorf("body %q, %v", body, err)
+			}
+		})
 	}
 }

@@ -63,9 +63,7 @@ func (t *Target) open(ctx context.Context) (*session.Session, error) {
 		t.sup = session.NewSupervisor(t.Dialer, t.expanded)
 		t.opened, t.openErr = t.sup.Session(ctx)
 		if t.openErr == nil {
-			for _, s := range t.opened.Info().Spans {
-				t.spans = append(t.spans, Span{Name: s.Name, Elapsed: s.Elapsed})
-			}
+			t.spans = t.opened.Info().Spans
 		}
 	})
 	return t.opened, t.openErr

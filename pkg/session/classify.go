@@ -94,7 +94,7 @@ const (
 		`session not (recognized|recognised|known)|` +
 		`could not find session`
 	// uninitialised is what a server says that has made a new, empty session of an unknown id.
-	uninitialised = `(server|session) (is |was |has )?not (been )?(yet )?initiali[sz]ed`
+	uninitialised = `(server|session) (is |was |has )?not (been )?(yet )?initiali[sz]ed( yet)?`
 	// leadIn is what stands before a phrase that is the whole message: the name of the error, an article.
 	leadIn = `((bad request|invalid params|invalid request|not found|unauthorized|forbidden|conflict|error|mcp error -?\d+)\s*[:,.-]\s*)*` +
 		`(the |your |this )?(mcp )?`
@@ -106,9 +106,6 @@ const (
 func lazily(expr string) func() *regexp.Regexp {
 	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expr) })
 }
-
-// initPhrases are what a server says that has made a new, empty session of an unknown id.
-var initPhrases = lazily(`(?i)\b(server|session|client|connection) (is |was |has )?not (been )?(yet )?initiali[sz]ed\b`)
 
 // evidence is everything that is known about a failed request.
 type evidence struct {

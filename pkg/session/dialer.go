@@ -433,11 +433,9 @@ func (o *opening) connect(ctx context.Context, s *Session, t mcp.Transport, vers
 	ctx, ex := transport.WithExchange(ctx)
 	cs, err := s.client.Connect(ctx, t, &mcp.ClientSessionOptions{ProtocolVersion: version})
 	if s.http != nil {
-		for _, span := range slices.Backward(s.http.Spans()) {
-			o.mu.Lock()
-			o.spans = slices.Insert(o.spans, 0, Span{Name: span.Name, Elapsed: span.Elapsed})
-			o.mu.Unlock()
-		}
+		o.mu.Lock()
+		o.spans = slices.Concat(s.http.Spans(), o.spans)
+		o.mu.Unlock()
 	}
 	if err != nil {
 		st := ex.State()

@@ -169,6 +169,10 @@ type restartable struct {
 	hold     func(method string) // called before a request is answered, if not nil
 
 	contentType string
+	refusal     string // the message of the JSON-RPC error that calls are answered with, "" for a result
+	broken      string // the method that is answered with 502
+	// handle answers a request in its own way, if it is not nil and returns true.
+	handle func(w http.ResponseWriter, req *http.Request, method string) bool
 }
 
 func newRestartable(t *testing.T) *restartable {
@@ -193,6 +197,13 @@ func (r *restartable) serve(w http.ResponseWriter, req *http.Request) {
 	_ = json.NewDecoder(req.Body).Decode(&msg)
 	if r.hold != nil {
 		r.hold(msg.Method)
+	}
+	if r.handle != nil && r.handle(w, req, msg.Method) {
+		return
+	}
+	if r.broken != "" && msg.Method == r.broken {
+		http.Error(w, "bad", http.StatusBadGateway)
+		return
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -223,6 +234,10 @@ func (r *restartable) serve(w http.ResponseWriter, req *http.Request) {
 		http.Error(w, "session not found", http.StatusNotFound)
 	case msg.ID == nil:
 		w.WriteHeader(http.StatusAccepted)
+	case r.refusal != "" && msg.Method == "tools/call":
+		r.calls.Add(1)
+		w.Header().Set("Content-Type", r.contentType)
+		_, _ = fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"error":{"code":-32000,"message":%q}}`, msg.ID, r.refusal)
 	default:
 		r.calls.Add(1)
 		reply(`{"content":[],"tools":[]}`)

@@ -175,8 +175,10 @@ func (s *Session) Raw(ctx context.Context, method string, params any) (json.RawM
 	callCtx, ex := transport.WithExchange(ctx)
 	callCtx, cancel := context.WithCancel(callCtx)
 	defer cancel()
-	defer context.AfterFunc(s.ctx, cancel)()
-	defer s.begin()()
+	stop := context.AfterFunc(s.ctx, cancel)
+	defer stop()
+	s.begin()
+	defer s.end()
 	ex.SetParams(encoded)
 	err := s.send(callCtx, method, encoded)
 	st := ex.State()
@@ -196,19 +198,21 @@ func (s *Session) Raw(ctx context.Context, method string, params any) (json.RawM
 	return nil, s.judge(ctx, method, st, err, false)
 }
 
-// begin counts a request in, and the function it returns counts it out.
-func (s *Session) begin() (end func()) {
+// begin counts a request in.
+func (s *Session) begin() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.inFlight++
-	return func() {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		s.inFlight--
-		if s.inFlight == 0 && s.idle != nil {
-			close(s.idle)
-			s.idle = nil
-		}
+}
+
+// end counts a request out.
+func (s *Session) end() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.inFlight--
+	if s.inFlight == 0 && s.idle != nil {
+		close(s.idle)
+		s.idle = nil
 	}
 }
 

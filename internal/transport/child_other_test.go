@@ -1,0 +1,6 @@
+//go:build !unix
+
+package transport
+
+// leaveGroup has no meaning here.
+func leaveGroup() {}

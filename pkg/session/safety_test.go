@@ -1,0 +1,224 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/mcpctl/mcpctl/pkg/config"
+)
+
+// TestOwnErrorsOfTheFunction shows that Do repeats for what the wire says, and not for what fn thinks of the answer.
+func TestOwnErrorsOfTheFunction(t *testing.T) {
+	r := newRestartable(t)
+	s := supervise(t, r.entry())
+	own := errors.New("not what I want")
+	err := s.Do(t.Context(), Request{Name: "tools/call"}, func(ctx context.Context, sess *Session) error {
+		if _, err := sess.Raw(ctx, "tools/call", map[string]any{"name": "x"}); err != nil {
+			return err
+		}
+		return own
+	})
+	if !errors.Is(err, own) || r.calls.Load() != 1 || s.Stats().Handshakes != 1 {
+		t.Errorf("err = %v, %d calls, %d handshakes", err, r.calls.Load(), s.Stats().Handshakes)
+	}
+}
+
+// TestApplicationErrors shows that an application's error that speaks of some session is an answer: nothing is replaced or
+// repeated.
+func TestApplicationErrors(t *testing.T) {
+	r := newRestartable(t)
+	s := supervise(t, r.entry())
+	for i, text := range []string{
+		"row inserted, then the database connection was not initialized",
+		"GitHub client not initialized",
+		"payment submitted, but the checkout session has expired",
+		"browser session not found: tab-3",
+		"Order placed. Warning: invalid session for audit log",
+		"session_id is required",
+	} {
+		r.refusal = text
+		_, err := call(t.Context(), s, "x", nil, false)
+		var e *Error
+		if !errors.As(err, &e) || e.Class != ClassAnswered {
+			t.Errorf("%q: %v", text, err)
+		}
+		if n := r.calls.Load(); n != int32(i+1) || s.Stats().Handshakes != 1 {
+			t.Errorf("%q: %d calls, %d handshakes", text, n, s.Stats().Handshakes)
+		}
+	}
+}
+
+// TestWholePhrases shows which messages of a JSON-RPC error mean that the session is gone.
+func TestWholePhrases(t *testing.T) {
+	for _, text := range []string{
+		"Session not found", "Session not found: 1234", "Bad Request: No valid session ID provided", "Stale session",
+		"Invalid params: Invalid or expired session", "MCP session is unknown on this API instance", "Session expired.",
+		"MCP error -32001: Session not found", "The session has been terminated", "Unauthorized: Session not found",
+	} {
+		if !(evidence{}).saysLost(text, true) {
+			t.Errorf("%q is not recognised", text)
+		}
+		if (evidence{}).saysLost(text, false) {
+			t.Errorf("%q is recognised without a session", text)
+		}
+	}
+	for _, text := range []string{"Server not initialized", "Bad Request: Server not initialized", "Session was not initialised yet"} {
+		if !(evidence{opened: true, legacy: true}).saysLost(text, false) {
+			t.Errorf("%q is not recognised", text)
+		}
+	}
+}
+
+// TestLocalRefusals shows that what the SDK refuses by itself is no lost session.
+func TestLocalRefusals(t *testing.T) {
+	r := newRestartable(t)
+	s := supervise(t, r.entry())
+	err := s.Do(t.Context(), Request{Name: "server/discover", Repeatable: true}, func(ctx context.Context, sess *Session) error {
+		_, err := sess.Raw(ctx, "server/discover", nil)
+		return err
+	})
+	if ClassOf(err) != ClassProtocol || s.Stats().Handshakes != 1 {
+		t.Errorf("err = %v, %d handshakes", err, s.Stats().Handshakes)
+	}
+}
+
+// TestSE10OthersGoOn shows that a session that one request found broken is not taken from the requests that are still
+// being answered on it.
+func TestSE10OthersGoOn(t *testing.T) {
+	r := newRestartable(t)
+	started, release := make(chan struct{}), make(chan struct{})
+	r.hold = func(method string) {
+		if method == "tools/call" {
+			close(started)
+			<-release
+		}
+	}
+	r.broken = "prompts/list"
+	s := supervise(t, r.entry())
+	long := make(chan error, 1)
+	go func() {
+		_, err := call(t.Context(), s, "x", nil, false)
+		long <- err
+	}()
+	<-started
+	err := s.Do(t.Context(), Request{Name: "prompts/list", Repeatable: true}, func(ctx context.Context, sess *Session) error {
+		_, err := sess.Raw(ctx, "prompts/list", nil)
+		return err
+	})
+	if ClassOf(err) != ClassConnect || s.Stats().Handshakes != 2 {
+		t.Errorf("err = %v, %d handshakes", err, s.Stats().Handshakes)
+	}
+	close(release)
+	if err := <-long; err != nil {
+		t.Errorf("the call in flight: %v", err)
+	}
+}
+
+// TestSH01CloseEndsRequests shows that Close ends a request in flight, with a reason that tells that it may have been
+// executed, and also one whose stream the SDK would resume much later.
+func TestSH01CloseEndsRequests(t *testing.T) {
+	for name, stream := range map[string]bool{"waiting": false, "to be resumed": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newRestartable(t)
+			arrived := make(chan struct{})
+			r.handle = func(w http.ResponseWriter, req *http.Request, method string) bool {
+				if method != "tools/call" {
+					return false
+				}
+				if stream {
+					w.Header().Set("Content-Type", "text/event-stream")
+					_, _ = fmt.Fprint(w, "id: 1\nretry: 20000\ndata: \n\n")
+					close(arrived)
+					return true
+				}
+				close(arrived)
+				<-req.Context().Done()
+				return true
+			}
+			s := NewSupervisor(nil, r.entry())
+			done := make(chan error, 1)
+			go func() {
+				_, err := call(t.Context(), s, "x", nil, false)
+				done <- err
+			}()
+			<-arrived
+			begin := time.Now()
+			_ = s.Close()
+			if elapsed := time.Since(begin); elapsed > 4*time.Second {
+				t.Errorf("Close took %s", elapsed)
+			}
+			var e *Error
+			if err := <-done; !errors.As(err, &e) || e.Class != ClassInterrupted || e.Outcome != OutcomeUnknown {
+				t.Errorf("err = %v", err)
+			}
+		})
+	}
+}
+
+// TestStorm shows that a server that opens sessions and drops them at once is given up soon, and not asked without end.
+func TestStorm(t *testing.T) {
+	s := supervise(t, config.Server{
+		Name: "s", Transport: config.TransportStdio, Command: "sh", ConnectTimeout: 5 * time.Second,
+		// It answers initialize, and ends when it is told that the session is open.
+		Args: []string{"-c", `read -r line; printf '%s\n' '{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-11-25","capabilities":{},"serverInfo":{"name":"s","version":"1"}}}'; read -r line`},
+	})
+	_, err := list(t.Context(), s)
+	if ClassOf(err) == "" || ClassOf(err) == ClassTimeout {
+		t.Errorf("err = %v", err)
+	}
+	if n := s.Stats().Handshakes; n > maxOpenings+1 {
+		t.Errorf("%d handshakes", n)
+	}
+}
+
+// TestTL01Replacement shows that an attempt at a replacement is bound by the connect limit, and says so truly.
+func TestTL01Replacement(t *testing.T) {
+	r := newRestartable(t)
+	entry := r.entry()
+	entry.ConnectTimeout, entry.SessionWait = time.Second, 10*time.Second
+	s := supervise(t, entry)
+	if _, err := call(t.Context(), s, "x", nil, false); err != nil {
+		t.Fatal(err)
+	}
+	r.forget()
+	r.handle = func(_ http.ResponseWriter, req *http.Request, method string) bool {
+		if method != "initialize" {
+			return false
+		}
+		<-req.Context().Done()
+		return true
+	}
+	_, err := call(t.Context(), s, "x", nil, false)
+	if ClassOf(err) != ClassSession || !strings.Contains(err.Error(), "connect_timeout 1s") {
+		t.Errorf("err = %v", err)
+	}
+}
+
+// TestSSELostSession shows that the older transport's "session not found" is a lost session too.
+func TestSSELostSession(t *testing.T) {
+	srv, entry := fault(t, "sse-only-legacy")
+	s := supervise(t, entry)
+	if _, err := list(t.Context(), s); err != nil {
+		t.Fatal(err)
+	}
+	sess, err := s.Session(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if k, err := sess.Kill(t.Context()); err != nil || k.How != "stream closed" || !k.Confirmed {
+		t.Fatalf("kill %+v, %v", k, err)
+	}
+	if _, err := list(t.Context(), s); err != nil {
+		t.Error(err)
+	}
+	if st := s.Stats(); st.Handshakes != 2 || st.Recovery == nil || !strings.Contains(st.Recovery.Cause, "stream") {
+		t.Errorf("stats %+v, recovery %+v", st, st.Recovery)
+	}
+	_ = srv
+}
