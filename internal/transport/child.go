@@ -643,9 +643,7 @@ func (c *childConn) Write(ctx context.Context, msg jsonrpc.Message) error {
 
 // stuck gives a child up that does not read its input: half a message is in the pipe, and nothing can follow it.
 func (k *Child) stuck(w write) {
-	select {
-	case _ = <-w.done:
-	default:
+	if len(w.done) == 0 {
 		k.die(&Fault{Kind: KindSevered, Err: errors.New("the process does not read its standard input")})
 	}
 }
