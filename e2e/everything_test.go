@@ -26,7 +26,7 @@ func TestLinesThatUsersTry(t *testing.T) {
 		`.session | .era == "legacy" and .handshakes == 1 and .recovered == false`,
 	)
 	u.run("doctor", "every", "--kill-session").exits(0).complains().
-		shows("every   PASS   stdio", "✓ recovery.kill", "✓ recovery.fresh", "generation 2", "✓ recovery.request", "executed once")
+		shows("every   PASS   stdio", "✓ recovery.kill", "✓ recovery.fresh", "generation 2", "✓ recovery.request", "answered once")
 }
 
 // TestEverything walks from add to doctor over every transport.
