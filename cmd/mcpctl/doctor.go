@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/mcpctl/mcpctl/internal/demo"
 	"github.com/mcpctl/mcpctl/internal/render"
+	"github.com/mcpctl/mcpctl/internal/toolargs"
 	"github.com/mcpctl/mcpctl/pkg/config"
 	"github.com/mcpctl/mcpctl/pkg/probe"
 )
@@ -84,6 +86,13 @@ func (o *doctorOptions) run(cmd *cobra.Command, a *app, args []string) error {
 	if len(checks) == 0 {
 		return usagef("--only and --skip leave no check").hint("mcpctl doctor --list-checks")
 	}
+	wanted := o.wanted()
+	switch drill := strings.Contains(strings.Join(wanted, " "), "recovery."); {
+	case o.kills > 0 && !drill:
+		return usagef("--kill-session and the selection of checks contradict each other: the drill is the stage recovery")
+	case o.kills == 0 && len(o.only) > 0 && !slices.ContainsFunc(wanted, func(id string) bool { return !strings.HasPrefix(id, "recovery.") }):
+		return usagef("the checks of the stage recovery need --kill-session")
+	}
 	servers, err := a.resolveAll(cmd, &o.serverFlags, args)
 	if err != nil {
 		return err
@@ -101,18 +110,56 @@ func (o *doctorOptions) run(cmd *cobra.Command, a *app, args []string) error {
 	begin := time.Now()
 	reports := o.examine(ctx, a, servers, checks)
 	elapsed := time.Since(begin)
-	if ctx.Err() != nil {
-		return ctx.Err()
+	if ctx.Err() == nil && !applied(reports, wanted) {
+		return usagef("none of the selected checks applies: %s", strings.Join(wanted, ", ")).hint("mcpctl doctor --list-checks")
 	}
-	if err := o.write(ctx, a, reports, elapsed); err != nil {
-		return err
-	}
-	for _, r := range reports {
-		if r.Verdict == probe.Fail || r.Incomplete || r.Verdict == probe.Unknown || o.strict && r.Verdict == probe.Warn {
-			return reportedError(codeFailed)
+	failed := false
+	for i := range reports {
+		if o.strict {
+			probe.Strict(&reports[i])
 		}
+		v := reports[i].Verdict
+		failed = failed || v == probe.Fail || v == probe.Unknown || reports[i].Incomplete
+	}
+	// What is known is shown, also when somebody did not want to wait for the rest.
+	err = o.write(context.WithoutCancel(ctx), a, reports, elapsed)
+	switch {
+	case ctx.Err() != nil:
+		a.warn("mcpctl: error: interrupted\n")
+		return reportedError(codeInterrupted)
+	case err != nil && !isBrokenPipe(err):
+		return err
+	case failed:
+		return reportedError(codeFailed)
 	}
 	return nil
+}
+
+// wanted returns the ids of the checks that the flags select, without those that they need.
+func (o *doctorOptions) wanted() []string {
+	var ids []string
+	for _, c := range probe.Checks() {
+		named := func(words []string) bool { return slices.Contains(words, c.ID) || slices.Contains(words, c.Stage()) }
+		if (len(o.only) == 0 || named(o.only)) && !named(o.skip) {
+			ids = append(ids, c.ID)
+		}
+	}
+	return ids
+}
+
+// applied reports whether any of the wanted checks had something to look at, or would have, but for a broken one before.
+func applied(reports []probe.Report, wanted []string) bool {
+	for _, r := range reports {
+		if r.Verdict == probe.Fail {
+			return true
+		}
+		for _, res := range r.Results {
+			if res.Status != probe.Skip && slices.Contains(wanted, res.ID) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // withDemo replaces the demonstration server by two: one over each transport.
@@ -190,16 +237,32 @@ func (o *doctorOptions) write(ctx context.Context, a *app, reports []probe.Repor
 		return a.print(ctx, render.DoctorDocument(reports, elapsed))
 	}
 	options := render.DoctorOptions{Verbose: a.global.verbose > 0}
-	var failed []string
-	for _, r := range reports {
-		if r.Verdict == probe.Fail {
-			failed = append(failed, r.Name)
-		}
-	}
-	if len(failed) == 1 && !options.Verbose && !strings.ContainsAny(failed[0], " ") {
-		options.Next = "mcpctl doctor -v " + failed[0]
+	if !options.Verbose {
+		options.Next = o.next(a, reports)
 	}
 	return render.Doctor(a.out(), a.screen(), reports, options)
+}
+
+// next returns the line to type for the whole story of what failed, "" if nothing did.
+func (o *doctorOptions) next(a *app, reports []probe.Report) string {
+	i := slices.IndexFunc(reports, func(r probe.Report) bool { return r.Verdict == probe.Fail })
+	if i < 0 {
+		return ""
+	}
+	words := []string{"mcpctl"}
+	if len(reports) == 1 { // the same line
+		for _, w := range a.args {
+			words = append(words, toolargs.Quote(w))
+		}
+		if at := slices.Index(words, "--"); at >= 0 {
+			return strings.Join(slices.Insert(words, at, "-v"), " ")
+		}
+		return strings.Join(append(words, "-v"), " ")
+	}
+	if a.global.config != "" {
+		words = append(words, "--config", toolargs.Quote(a.global.config))
+	}
+	return strings.Join(append(words, "doctor", "-v", toolargs.Quote(reports[i].Name)), " ")
 }
 
 // checkBody is a check inside a JSON document.

@@ -118,6 +118,9 @@ func (a *app) prepare(cmd *cobra.Command) error {
 	if err := a.io.SetColor(g.color); err != nil {
 		return usagef("%s", err)
 	}
+	if g.config == "" && cmd.Flags().Changed("config") {
+		return usagef("--config: the name of the file is empty")
+	}
 	if err := a.checkFormat(cmd); err != nil {
 		return err
 	}

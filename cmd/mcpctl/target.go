@@ -332,7 +332,7 @@ func (a *app) resolve(cmd *cobra.Command, f *serverFlags, args []string) (config
 // resolveAll returns all servers that the words name; without words, those of the configuration. A disabled one is
 // left out unless it is named or wanted. What is wrong with one entry is left in its Err.
 func (a *app) resolveAll(cmd *cobra.Command, f *serverFlags, args []string) ([]config.Server, error) {
-	if f.stdio != "" || cmd.ArgsLenAtDash() >= 0 {
+	if cmd.Flags().Changed("stdio") || cmd.ArgsLenAtDash() >= 0 {
 		server, rest, err := a.find(cmd, f, args)
 		if err != nil {
 			return nil, err
@@ -411,6 +411,9 @@ func (a *app) find(cmd *cobra.Command, f *serverFlags, args []string) (config.Se
 func (a *app) findOne(ctx context.Context, f *serverFlags, word string) (config.Server, error) {
 	if isURL(word) {
 		return urlServer(word), nil
+	}
+	if _, err := a.configPath(); err != nil && word == demoName {
+		return a.demoServer(), nil // without a configuration no entry has that name
 	}
 	c, err := a.loadConfig(ctx)
 	if err != nil {
@@ -565,6 +568,7 @@ func (a *app) dialer() *session.Dialer {
 		ClientVersion: a.build.version,
 		Logger:        a.logger,
 		Kill:          a.kill,
+		Mask:          a.redact.String,
 	}
 }
 

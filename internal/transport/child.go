@@ -17,6 +17,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"strings"
 	"sync"
 	"time"
 
@@ -34,6 +35,8 @@ type Command struct {
 	Env []string
 	// Dir is the working directory, "" for the current one.
 	Dir string
+	// Mask hides secrets in what is kept as evidence, before it is cut. If nil, nothing is hidden.
+	Mask func(string) string
 }
 
 // Grace says how patiently a child is ended: after the end of its standard input, and after SIGTERM.
@@ -54,6 +57,8 @@ const (
 	// stderrLines and stderrLine bound what is kept of standard error.
 	stderrLines = 40
 	stderrLine  = 2 << 10
+	// stderrChunk is how much is looked at in one piece, so that a secret in it is seen whole.
+	stderrChunk = 64 << 10
 	// killGrace is how long the system may take to end a killed group.
 	killGrace = time.Second
 	// drainAfterExit is how long output is still read after the leader's end: a grandchild may hold the pipe open.
@@ -69,6 +74,7 @@ const (
 type Child struct {
 	cmd   *exec.Cmd
 	group group
+	mask  func(string) string
 
 	stdin  *os.File
 	stdout *os.File
@@ -116,6 +122,7 @@ type write struct {
 func StartChild(c Command) (*Child, error) {
 	k := &Child{
 		cmd:      &exec.Cmd{Path: c.Path, Args: append([]string{c.Path}, c.Args...), Env: c.Env, Dir: c.Dir},
+		mask:     c.Mask,
 		writes:   make(chan write),
 		incoming: make(chan jsonrpc.Message),
 		quiet:    make(chan struct{}),
@@ -486,8 +493,17 @@ func (k *Child) noted(number int, line []byte) {
 	defer k.mu.Unlock()
 	k.noise.Lines++
 	if k.noise.Lines == 1 {
-		k.noise.First, k.noise.Number = string(line[:min(len(line), stderrLine)]), number
+		k.noise.First, k.noise.Number = k.evidence(line), number
 	}
+}
+
+// evidence returns a line as it is kept: masked, then cut.
+func (k *Child) evidence(line []byte) string {
+	text := string(line)
+	if k.mask != nil {
+		text = k.mask(text)
+	}
+	return strings.ToValidUTF8(text[:min(len(text), stderrLine)], "")
 }
 
 // outputEnded decides what the end of standard output means.
@@ -511,12 +527,13 @@ func (k *Child) outputEnded(err error) {
 // readStderr keeps the last lines of standard error, so that the child never blocks on it.
 func (k *Child) readStderr() {
 	defer close(k.quiet)
-	r := bufio.NewReaderSize(k.stderr, stderrLine)
+	r := bufio.NewReaderSize(k.stderr, stderrChunk)
 	for {
 		line, err := r.ReadSlice('\n')
 		if text := bytes.TrimRight(line, "\r\n"); len(text) > 0 {
+			kept := k.evidence(text)
 			k.mu.Lock()
-			k.tail = append(k.tail, string(text))
+			k.tail = append(k.tail, kept)
 			if len(k.tail) > stderrLines {
 				k.tail = k.tail[1:]
 			}

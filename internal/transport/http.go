@@ -60,6 +60,8 @@ type HTTPOptions struct {
 	Header http.Header
 	// Legacy selects the HTTP with SSE transport of 2024-11-05: responses come on one long GET stream.
 	Legacy bool
+	// Mask hides secrets in what is kept as evidence, before it is cut. If nil, nothing is hidden.
+	Mask func(string) string
 	// AnyContent takes an answer for what its first bytes look like, whatever content type it claims.
 	AnyContent bool
 	// NoReuse opens a TCP connection for each request: some proxies break a connection that is used again.
@@ -387,6 +389,9 @@ func (x *roundTrip) evidence(resp *http.Response, f Fault) Fault {
 	f.Status, f.ContentType = resp.StatusCode, resp.Header.Get("Content-Type")
 	f.Challenge = strings.Join(resp.Header.Values("WWW-Authenticate"), ", ")
 	f.RetryAfter, f.HasRetryAfter = retryAfter(resp.Header, time.Now())
+	if mask := x.h.opts.Mask; mask != nil {
+		f.Body = []byte(mask(string(f.Body)))
+	}
 	f.Title = pageTitle(f.Body)
 	if e, ok := parseEnvelope(trimMessage(f.Body)); ok && e.Error != nil {
 		f.RPCError, f.OwnID = e.Error, !e.nullID() && e.id() == x.msg.id()

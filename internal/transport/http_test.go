@@ -311,3 +311,21 @@ func TestOpenStream(t *testing.T) {
 		})
 	}
 }
+
+// TestMask shows that a secret is hidden before evidence is cut, so that no part of it is left at the end.
+func TestMask(t *testing.T) {
+	const secret = "QWERTYUIOPASDFGHJKL"
+	srv := httptest.NewServer(answer(200, "text/html", "<title>"+strings.Repeat("x", 140)+secret+"</title>"+strings.Repeat("x", faultBody-400)+secret))
+	defer srv.Close()
+	u, _ := url.Parse(srv.URL)
+	h := NewHTTP(HTTPOptions{Endpoint: u, Mask: func(s string) string { return strings.ReplaceAll(s, secret, "***") }})
+	defer h.Close()
+	_, _, err := send(t, h, srv.URL)
+	var f *Fault
+	if !errors.As(err, &f) {
+		t.Fatal(err)
+	}
+	if said := f.Error() + f.Title + f.Snippet() + string(f.Body); strings.Contains(said, secret[:5]) {
+		t.Errorf("part of the secret is left: %s", said)
+	}
+}

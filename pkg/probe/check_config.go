@@ -60,7 +60,7 @@ func configSecrets() Check {
 		Why: `A token that stands in the configuration itself is copied with it: into backups, dotfile repositories, bug reports.
 Keep it in the environment and write ${NAME}.`,
 		Run: func(_ context.Context, t *Target) Finding {
-			literal := t.Server.LiteralSecrets()
+			literal := writtenSecrets(t)
 			if len(literal) == 0 {
 				return pass("none")
 			}
@@ -73,10 +73,18 @@ Keep it in the environment and write ${NAME}.`,
 	}
 }
 
+// writtenSecrets returns the literal secrets that stand in the configuration file. What is given by a flag is in no file.
+func writtenSecrets(t *Target) []config.LiteralSecret {
+	return slices.DeleteFunc(t.Server.LiteralSecrets(), func(l config.LiteralSecret) bool {
+		key, _, _ := strings.Cut(l.Place, ".")
+		return t.Server.Sources[key].Kind == "flag" || t.Server.Sources[l.Place].Kind == "flag"
+	})
+}
+
 func configFile() Check {
 	return Check{
 		ID: "config.file", Title: "file is private",
-		Why: `The configuration may hold secrets and says which programs are started. Other users of the machine should not read it.`,
+		Why: `A configuration with secrets in it should not be read by other users of the machine.`,
 		Applies: func(t *Target) bool {
 			return t.ConfigPath != "" && t.ConfigPath != "-" && runtime.GOOS != "windows"
 		},
@@ -85,7 +93,11 @@ func configFile() Check {
 			if err != nil {
 				return Finding{Status: Unknown, Message: err.Error()}
 			}
-			if mode := info.Mode().Perm(); mode&0o077 != 0 {
+			mode := info.Mode().Perm()
+			if mode&0o077 != 0 && len(writtenSecrets(t)) == 0 {
+				return pass(fmt.Sprintf("mode %04o, and no secret of this entry in it", mode))
+			}
+			if mode&0o077 != 0 {
 				return warn(fmt.Sprintf("%s has mode %04o", t.ConfigPath, mode), "chmod 600 "+t.ConfigPath)
 			}
 			return pass("only you can read it")

@@ -12,6 +12,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"github.com/mcpctl/mcpctl/pkg/session"
 )
 
 // netTime bounds one step on the network. The connect limit bounds the opening itself.
@@ -182,7 +184,7 @@ expired. Clients refuse any other, usually without saying why.`,
 			d := tls.Dialer{Config: &tls.Config{ServerName: host, MinVersion: tls.VersionTLS12}}
 			conn, err := d.DialContext(ctx, "tcp", net.JoinHostPort(host, port))
 			if err != nil {
-				return Finding{Status: Fail, Class: "connect", Message: err.Error(), Fix: "check the scheme and the port of the URL, and the server's certificate"}
+				return Finding{Status: Fail, Class: "connect", Message: err.Error(), Fix: session.TLSHint(err)}
 			}
 			defer func() { _ = conn.Close() }()
 			secured, ok := conn.(*tls.Conn)

@@ -24,6 +24,11 @@ ignores it delays every command. Nothing it started may be left running.`,
 			f := pass("in " + FormatElapsed(elapsed))
 			f.Data = map[string]any{"close_ms": milliseconds(elapsed)}
 			if t.Server.Command == "" {
+				if elapsed > slowDelete {
+					f.Status = Warn
+					f.Message = "the server did not answer DELETE within " + FormatElapsed(elapsed)
+					f.Fix = "answer DELETE at once, with 204, or with 405 if sessions cannot be ended"
+				}
 				return f
 			}
 			end := s.Ending()
@@ -48,6 +53,9 @@ ignores it delays every command. Nothing it started may be left running.`,
 		},
 	}
 }
+
+// slowDelete is much more than a server needs to forget a session.
+const slowDelete = time.Second
 
 func signalName(e session.Ending) string {
 	if e.By == "sigkill" {

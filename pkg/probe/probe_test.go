@@ -312,3 +312,16 @@ func TestSelect(t *testing.T) {
 		t.Errorf("unmatched: %s", unmatched)
 	}
 }
+
+// TestStrict shows that with Strict a warning fails, and says that it was only a warning.
+func TestStrict(t *testing.T) {
+	r := Run(t.Context(), &Target{Server: child(t, "stdio", "stdio-banner")}, Checks())
+	Strict(&r)
+	if r.Verdict != Fail || r.Cause == nil || r.Cause.Check != "session.noise" || !strings.Contains(r.Cause.Message, "--strict") {
+		t.Errorf("verdict %s, cause %+v", r.Verdict, r.Cause)
+	}
+	good := Run(t.Context(), &Target{Server: child(t, "demo")}, Checks())
+	if Strict(&good); good.Verdict != Pass {
+		t.Errorf("verdict %s", good.Verdict)
+	}
+}

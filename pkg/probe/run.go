@@ -122,6 +122,22 @@ func judge(r *Report) {
 	}
 }
 
+// Strict makes a report with warnings, or with anything unknown, one that failed.
+func Strict(r *Report) {
+	if r.Verdict != Warn && !r.Incomplete {
+		return
+	}
+	r.Verdict = Fail
+	for _, res := range r.Results {
+		if r.Cause == nil && (res.Status == Warn || res.Status == Unknown) {
+			r.Cause = &Cause{
+				Check: res.ID, Class: "failed", Message: res.Message + " (a warning, and --strict lets none pass)",
+				Detail: res.Detail, Fix: res.Fix,
+			}
+		}
+	}
+}
+
 // Select returns the checks that are wanted: those whose ID or stage is in only (all, if it is empty) and not in skip,
 // together with what they need. It reports the words that match no check.
 func Select(checks []Check, only, skip []string) (selected []Check, unmatched []string) {

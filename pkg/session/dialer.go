@@ -28,6 +28,8 @@ type Dialer struct {
 	Environ []string
 	// Logger tells of attempts and their failures. If nil, nothing is logged.
 	Logger *slog.Logger
+	// Mask hides secrets in what is kept as evidence of a failure, before it is cut to a length. If nil, nothing is hidden.
+	Mask func(string) string
 	// Kill ends the process groups of all children at once when it is closed. If nil, nothing does.
 	Kill <-chan struct{}
 }
@@ -75,6 +77,8 @@ func (d *Dialer) dial(ctx context.Context, server config.Server, limits Limits, 
 		s, err := o.bounded(ctx)
 		if err == nil {
 			s.info.Elapsed = time.Since(begin)
+			d.log().LogAttrs(ctx, slog.LevelDebug, "session opened", slog.String("server", server.Name), slog.String("transport", s.info.Transport),
+				slog.String("protocol", s.info.ProtocolVersion), slog.Int("attempt", attempt), slog.Duration("elapsed", s.info.Elapsed))
 			if attempt > 1 {
 				s.info.Notes = append(s.info.Notes, fmt.Sprintf("the server was ready at attempt %d, after %s", attempt, s.info.Elapsed.Round(time.Millisecond)))
 			}
@@ -184,6 +188,8 @@ func check(server config.Server) *Error {
 		return &Error{Server: server.Name, Phase: "config", Class: ClassConfig, kind: kindConfig, Message: fmt.Sprintf(format, args...)}
 	}
 	switch {
+	case server.Protocol != "" && server.Protocol != "auto" && !slices.Contains(mcp.SupportedProtocolVersions(), server.Protocol):
+		return bad("protocol %s is not known here; known are %s", server.Protocol, strings.Join(mcp.SupportedProtocolVersions(), ", "))
 	case server.Command == "" && server.URL == "":
 		return bad("neither a command nor a URL is given")
 	case server.Command != "" && server.URL != "":
@@ -311,7 +317,7 @@ func (o *opening) httpOptions(legacy bool) transport.HTTPOptions {
 	for name, value := range o.server.Headers {
 		header[http.CanonicalHeaderKey(name)] = []string{value}
 	}
-	return transport.HTTPOptions{Endpoint: o.endpoint(), Header: header, Legacy: legacy, NoReuse: o.noReuse, AnyContent: o.server.SkipPreflight}
+	return transport.HTTPOptions{Endpoint: o.endpoint(), Header: header, Legacy: legacy, NoReuse: o.noReuse, AnyContent: o.server.SkipPreflight, Mask: o.d.Mask}
 }
 
 func (o *opening) openHTTP(ctx context.Context, version string) (*Session, *Error) {
@@ -392,6 +398,7 @@ func (o *opening) startChild(ctx context.Context, version string) (*Session, *Er
 	if err != nil {
 		return nil, &Error{Server: o.server.Name, Phase: "start", Class: ClassConnect, kind: kindConfig, Message: err.Error(), Hint: err.hint, Err: err}
 	}
+	command.Mask = o.d.Mask
 	begin := time.Now()
 	child, startErr := transport.StartChild(command)
 	if startErr != nil {
@@ -448,7 +455,7 @@ func (o *opening) connect(ctx context.Context, s *Session, t mcp.Transport, vers
 			st.Fault = s.child.Fault() // the child ended before the SDK wrote anything
 		}
 		e := classify(evidence{server: o.server.Name, method: o.phase(st, err), state: st, err: err, ctx: ended(ctx)})
-		explain(e)
+		o.explain(e)
 		return e
 	}
 	s.sdk = cs
@@ -456,6 +463,14 @@ func (o *opening) connect(ctx context.Context, s *Session, t mcp.Transport, vers
 	o.mu.Lock()
 	s.info.Spans, s.info.Notes = o.spans, o.notes
 	o.mu.Unlock()
+	if !o.pins("") && !o.pins(s.info.ProtocolVersion) {
+		_ = cs.Close()
+		return &Error{
+			Server: o.server.Name, Phase: "initialize", Class: ClassProtocol, kind: kindProtocol,
+			Message: fmt.Sprintf("the server speaks protocol %s, and %s is wanted", s.info.ProtocolVersion, o.server.Protocol),
+			Hint:    "leave --protocol (the key protocol) out, or set it to the server's version",
+		}
+	}
 	return nil
 }
 
@@ -556,41 +571,4 @@ func infoOf(res *mcp.InitializeResult, kind string) Info {
 		info.Capabilities = res.Capabilities
 	}
 	return info
-}
-
-// explain adds the next step to the failure of an opening, where there is an obvious one.
-func explain(e *Error) {
-	if e.Hint != "" {
-		return
-	}
-	f, ok := errors.AsType[*transport.Fault](e.Err)
-	if !ok {
-		if e.Class == ClassProtocol && strings.Contains(e.Message, "protocol version") {
-			versions := mcp.SupportedProtocolVersions()
-			e.Hint = fmt.Sprintf("the versions known here are %s to %s: update the older side", versions[len(versions)-1], versions[0])
-		}
-		return
-	}
-	switch f.Kind {
-	case transport.KindDNS:
-		e.Hint = "check the host name in the URL"
-	case transport.KindRefused:
-		e.Hint = "nothing listens there: start the server, or check the port in the URL; --wait 30s waits for it"
-	case transport.KindTLS:
-		e.Hint = "check the scheme and the port, and the server's certificate"
-	case transport.KindRedirect:
-		e.Hint = "use the address that the server redirects to, if it is the right one: " + f.Location
-	case transport.KindContent, transport.KindNotHTTP:
-		e.Hint = "check the URL: the MCP endpoint often has a path of its own, such as /mcp"
-	case transport.KindExit:
-		e.Hint = "run the command by hand to see what it says"
-	case transport.KindStatus:
-		switch {
-		case e.Class == ClassAuth:
-			e.Hint = "the server wants authorization: give it with --header 'Authorization: Bearer ${TOKEN}'"
-		case f.Status == http.StatusNotFound || f.Status == http.StatusMethodNotAllowed:
-			e.Hint = "check the URL: the MCP endpoint often has a path of its own, such as /mcp"
-		}
-	case transport.KindOther, transport.KindDial, transport.KindProxy, transport.KindSevered, transport.KindStart, transport.KindTooLarge:
-	}
 }

@@ -222,3 +222,71 @@ func TestSSELostSession(t *testing.T) {
 	}
 	_ = srv
 }
+
+// TestRetryUnsafe shows that a repetition that somebody accepted does not make the outcome known: when no answer comes, the
+// request may have been executed, and is not safe to make again.
+func TestRetryUnsafe(t *testing.T) {
+	for name, down := range map[string]bool{"lost again": false, "not replaced": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newRestartable(t)
+			r.handle = func(_ http.ResponseWriter, _ *http.Request, method string) bool {
+				if method == "tools/call" {
+					r.calls.Add(1)
+					if down {
+						r.mu.Lock()
+						r.down = 1000
+						r.mu.Unlock()
+					}
+					panic(http.ErrAbortHandler)
+				}
+				return false
+			}
+			entry := r.entry()
+			entry.SessionWait = time.Second
+			s := supervise(t, entry)
+			err := s.Do(t.Context(), Request{Name: "tools/call", RetryUnsafe: true}, func(ctx context.Context, sess *Session) error {
+				_, err := sess.Raw(ctx, "tools/call", map[string]any{"name": "x"})
+				return err
+			})
+			var e *Error
+			if !errors.As(err, &e) || e.Class != ClassUnknownOutcome || e.Retryable || e.Outcome != OutcomeUnknown {
+				t.Errorf("err = %v, retryable %v", err, e != nil && e.Retryable)
+			}
+			want := int32(2)
+			if down {
+				want = 1
+			}
+			if n := r.calls.Load(); n != want {
+				t.Errorf("%d executions, want %d", n, want)
+			}
+		})
+	}
+}
+
+// TestPinnedProtocol shows that a pinned version is spoken or refused.
+func TestPinnedProtocol(t *testing.T) {
+	for version, class := range map[string]Class{"2025-11-25": "", "2026-07-28": ClassProtocol, "1999-01-01": ClassConfig} {
+		server := faultChild(t, "healthy")
+		server.Protocol = version
+		s, err := (&Dialer{}).Dial(t.Context(), server)
+		if ClassOf(err) != class {
+			t.Errorf("%s: %v", version, err)
+		}
+		if err == nil {
+			_ = s.Close()
+		}
+	}
+}
+
+// TestNotSent shows that a call for which no session could be opened is known not to have been sent.
+func TestNotSent(t *testing.T) {
+	entry := refused(t)
+	entry.Name, entry.Transport, entry.Wait = "s", config.TransportAuto, time.Second
+	s := supervise(t, entry)
+	_, err := call(t.Context(), s, "x", nil, false)
+	var e *Error
+	if !errors.As(err, &e) || e.Outcome != OutcomeNotSent || !e.Retryable {
+		t.Errorf("err = %v", err)
+	}
+}

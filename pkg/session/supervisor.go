@@ -48,6 +48,8 @@ type Request struct {
 	// Repeatable is set when executing the request twice does no harm: a list, a read, a tool that says of itself that it
 	// is read-only or idempotent.
 	Repeatable bool
+	// RetryUnsafe is set when somebody accepts that a request that may not be repeated is executed twice.
+	RetryUnsafe bool
 }
 
 // Stats tell what a supervisor has been through.
@@ -167,7 +169,7 @@ func (s *Supervisor) Session(ctx context.Context) (*Session, error) { return s.a
 func (s *Supervisor) Do(ctx context.Context, req Request, fn func(context.Context, *Session) error) error {
 	sess, err := s.acquire(ctx, 0, "")
 	if err != nil {
-		return err
+		return notSent(err)
 	}
 	ctx, cancel := withLimit(ctx, s.limits.Request)
 	defer cancel()
@@ -177,7 +179,7 @@ func (s *Supervisor) Do(ctx context.Context, req Request, fn func(context.Contex
 	if !ok {
 		return err
 	}
-	v := decide(failure.kind, req.Repeatable)
+	v := decide(failure.kind, req.Repeatable || req.RetryUnsafe)
 	if !v.fresh {
 		return failure
 	}
@@ -193,7 +195,8 @@ func (s *Supervisor) recover(ctx context.Context, req Request, lost *Session, se
 	fresh, err := s.acquire(waitCtx, lost.info.Generation, failure.Message)
 	rec.Elapsed = time.Since(noticed)
 	if err != nil {
-		return s.notReplaced(failure, err, rec, repeat, ended(ctx))
+		known := repeat && (req.Repeatable || failure.Outcome != OutcomeUnknown)
+		return s.notReplaced(failure, err, rec, known, ended(ctx))
 	}
 	rec.NewGeneration = fresh.info.Generation
 	rec.Repeated = repeat
@@ -209,7 +212,7 @@ func (s *Supervisor) recover(ctx context.Context, req Request, lost *Session, se
 	again.Recovery = rec
 	v := decide(again.kind, req.Repeatable)
 	switch {
-	case v.fresh && !v.repeat:
+	case v.fresh && !v.repeat || !req.Repeatable && failure.Outcome == OutcomeUnknown && again.Outcome != OutcomeExecuted:
 		return unknownOutcome(again, rec)
 	case again.kind == kindExpired || again.kind == kindUncertain:
 		// Another session would be lost too.
@@ -222,6 +225,22 @@ func (s *Supervisor) recover(ctx context.Context, req Request, lost *Session, se
 	return again
 }
 
+// notSent is the failure of a request for which no session could be opened.
+func notSent(err error) error {
+	e, ok := errors.AsType[*Error](err)
+	if !ok {
+		return err
+	}
+	out := *e // it is shared by all that waited for the opening
+	out.Outcome = OutcomeNotSent
+	switch e.Class {
+	case ClassConnect, ClassTimeout, ClassBusy, ClassSession:
+		out.Retryable = true
+	case ClassConfig, ClassProtocol, ClassAuth, ClassAnswered, ClassUnknownOutcome, ClassInterrupted:
+	}
+	return &out
+}
+
 // recovered keeps the latest recovery.
 func (s *Supervisor) recovered(rec Recovery) {
 	s.mu.Lock()
@@ -230,7 +249,9 @@ func (s *Supervisor) recovered(rec Recovery) {
 }
 
 // notReplaced is the failure of a request whose session could not be replaced.
-func (s *Supervisor) notReplaced(failure *Error, err error, rec *Recovery, repeat bool, callers error) error {
+//
+// harmless is set when it is known that the request was not executed, or that this does not matter.
+func (s *Supervisor) notReplaced(failure *Error, err error, rec *Recovery, harmless bool, callers error) error {
 	var e *Error
 	if !errors.As(err, &e) {
 		e = failure
@@ -246,7 +267,7 @@ func (s *Supervisor) notReplaced(failure *Error, err error, rec *Recovery, repea
 		return &out
 	}
 	failure.Recovery = rec
-	if !repeat {
+	if !harmless {
 		failure = unknownOutcome(failure, rec)
 		failure.Evidence = append(failure.Evidence, "no fresh session: "+e.Message)
 		return failure
