@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"net/url"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -57,7 +58,7 @@ replaced when the server is used, and the value stays out of the file.`,
 	flags.BoolVar(&o.disabled, "disabled", false, "save it disabled")
 	flags.BoolVar(&o.noCheck, "no-check", false, "save it without contacting it")
 	flags.BoolVar(&o.replace, "replace", false, "replace an entry of that name")
-	flags.BoolVarP(&o.yes, "yes", "y", false, "do not ask")
+	flags.BoolVarP(&o.yes, "yes", "y", false, "do not ask; what does not work is not saved")
 	flags.BoolVar(&o.allowLiteralSecret, "allow-literal-secret", false, "save a secret as it is written")
 	share(flags, o.register)
 	flags.BoolVar(&o.replace, "force", false, "the same as --replace")
@@ -132,7 +133,7 @@ func (o *addOptions) run(cmd *cobra.Command, a *app, args []string) error {
 		return err
 	}
 	if a.io.StdoutTTY() {
-		_, err = fmt.Fprintf(a.out(), "Next: mcpctl tools %s\n", name)
+		_, err = fmt.Fprintf(a.out(), "Next: mcpctl tools %s%s\n", a.configWords(), name)
 	}
 	return err
 }
@@ -157,6 +158,9 @@ func (o *addOptions) server(cmd *cobra.Command, a *app, args []string) (config.S
 	if err := o.misfit(cmd.Flags(), server); err != nil {
 		return server, err
 	}
+	if err := o.checkHeaders(); err != nil {
+		return server, err
+	}
 	for _, e := range o.env {
 		if name, _, assigned := strings.Cut(e, "="); !assigned {
 			if _, set := a.lookup(name); !set {
@@ -164,7 +168,60 @@ func (o *addOptions) server(cmd *cobra.Command, a *app, args []string) (config.S
 			}
 		}
 	}
-	return server, server.Validate()
+	if err := server.Validate(); err != nil {
+		return server, err
+	}
+	return server, makeAbsolute(a, &server)
+}
+
+// checkHeaders refuses a header without a value: an entry would keep for good what the shell has made of an unset
+// variable.
+func (o *addOptions) checkHeaders() error {
+	for _, h := range o.headers {
+		name, value, err := parseHeader(h)
+		if err != nil {
+			return err
+		}
+		if value == "" {
+			example := "${VALUE}"
+			if strings.EqualFold(name, "authorization") {
+				example = "Bearer ${TOKEN}"
+			}
+			return usagef("--header: %s: nothing after the colon: the shell has put an unset variable there", name).
+				hint("in single quotes mcpctl puts the variable in: --header '%s: %s'", name, example)
+		}
+	}
+	return nil
+}
+
+// makeAbsolute replaces the paths of an entry that depend on the working directory: the entry is used from others, too.
+func makeAbsolute(a *app, server *config.Server) error {
+	relative := func(path string) bool {
+		return path != "" && !filepath.IsAbs(path) && !strings.HasPrefix(path, "~") && !strings.HasPrefix(path, "$")
+	}
+	here, err := filepath.Abs(".")
+	if err != nil {
+		return &configError{server: server.Name, message: "the working directory: " + err.Error(), cause: err}
+	}
+	here = double(here)
+	replace := func(what, path, dir string) string {
+		absolute := filepath.Join(dir, path)
+		a.note(fmt.Sprintf("%s %s is saved as %s", what, toolargs.Quote(path), toolargs.Quote(absolute)))
+		return absolute
+	}
+	if relative(server.Cwd) {
+		server.Cwd = replace("--cwd", server.Cwd, here)
+	}
+	dir := server.Cwd
+	if dir == "" {
+		dir = here
+	}
+	isPath := strings.ContainsRune(server.Command, '/') || strings.ContainsRune(server.Command, filepath.Separator)
+	// Below a directory that is known only when the entry is used, the command stays relative to it.
+	if isPath && relative(server.Command) && filepath.IsAbs(dir) {
+		server.Command = replace("the command", server.Command, dir)
+	}
+	return nil
 }
 
 // named returns the entry with its name and what it points at.
@@ -180,6 +237,9 @@ func (o *addOptions) named(cmd *cobra.Command, a *app, args []string) (config.Se
 		args = append(args, o.url)
 	}
 	switch {
+	case dash < 0 && slices.ContainsFunc(args[:min(len(args), 2)], hasOtherScheme):
+		i := slices.IndexFunc(args, hasOtherScheme)
+		return fail(usagef("%q: the URL of a server begins with http:// or https://", args[i]))
 	case dash == 0:
 		return fail(usagef("the name of the server comes before --").hint("%s", a.corrected("--", "NAME", "--")))
 	case dash > 1:
@@ -276,14 +336,15 @@ func withQuery(address, name, value string) string {
 }
 
 // check contacts the server and shows what was found. When that fails it returns the failure, unless a person at the
-// terminal wants the entry all the same.
+// terminal wants the entry all the same. With --yes nobody is asked, and yes is not the answer: only --no-check saves
+// what did not connect.
 func (o *addOptions) check(ctx context.Context, a *app, server config.Server, doc *addDocument) error {
 	err := o.contact(ctx, a, server, doc)
 	if err == nil || ctx.Err() != nil {
 		return err
 	}
 	f, _ := classify(err, false)
-	if !a.canPrompt() || f.code == codeUsage {
+	if o.yes || !a.canPrompt() || f.code == codeUsage {
 		return &notSavedError{cause: err}
 	}
 	a.warn(f.text(a.global.verbose > 0, a.errWidth()))
@@ -315,6 +376,7 @@ func (o *addOptions) contact(ctx context.Context, a *app, server config.Server, 
 		a.tellRecovery()
 		count := len(list.tools)
 		info := s.Stats().Info
+		o.tellFilters(a, list)
 		b := &doc.Server
 		b.State, b.Tools, b.Problems = stateReady, &count, list.problems
 		b.Era, b.ProtocolVersion = string(info.Era), info.ProtocolVersion
@@ -333,6 +395,22 @@ func (o *addOptions) contact(ctx context.Context, a *app, server config.Server, 
 	})
 }
 
+// tellFilters says what --include and --exclude do that their writer may not have meant.
+func (o *addOptions) tellFilters(a *app, list toolList) {
+	if len(list.tools) == 0 && len(list.hidden) > 0 {
+		a.warn(fmt.Sprintf("mcpctl: warning: --include and --exclude leave none of its %s\n", plural(len(list.hidden), "tool")))
+	}
+	var kept []string
+	for _, name := range list.names() {
+		if !(config.ToolFilter{Exclude: o.exclude}).Allows(name) && !slices.Contains(kept, toolargs.Quote(name)) {
+			kept = append(kept, toolargs.Quote(name))
+		}
+	}
+	if len(kept) > 0 {
+		a.note("--exclude does not hold for what --include matches, so these stay: " + strings.Join(kept, ", "))
+	}
+}
+
 func (o *addOptions) showFound(a *app, info session.Info, list toolList) error {
 	screen := a.screen()
 	who := strings.TrimSpace(info.ServerName + " " + info.ServerVersion)
@@ -342,11 +420,8 @@ func (o *addOptions) showFound(a *app, info session.Info, list toolList) error {
 	first := fmt.Sprintf("found %s by %s, protocol %s (%s), in %s",
 		render.OneLine(who), info.Transport, info.ProtocolVersion, info.Era, shortLatency(info.Elapsed))
 	tools := "no tools"
-	switch n := len(list.tools); {
-	case n == 1:
-		tools = "1 tool: " + list.tools[0].name
-	case n > 1:
-		tools = fmt.Sprintf("%d tools: %s", n, strings.Join(list.names(), ", "))
+	if n := len(list.tools); n > 0 {
+		tools = plural(n, "tool") + ": " + strings.Join(list.names(), ", ")
 	}
 	if n := len(list.hidden); n > 0 {
 		tools += fmt.Sprintf("; %d left out", n)

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -52,12 +53,27 @@ does no harm, or with --retry-unsafe.`,
 	_ = flags.MarkHidden("data") // it is defined in the line before
 	flags.BoolVar(&o.noValidate, "no-validate", false, "send what is written, whatever the schema says")
 	flags.BoolVar(&o.dryRun, "dry-run", false, "show the arguments, and call nothing")
-	flags.IntVar(&o.maxChars, "max-chars", 0, "cut what comes back to `N` characters")
+	flags.Var((*numberValue)(&o.maxChars), "max-chars", "cut what comes back to `N` characters")
 	flags.BoolVar(&o.retryUnsafe, "retry-unsafe", false, "repeat a call that may have been executed")
 	flags.StringVar(&o.save, "save", "", "save images, audio and resources in `dir`")
 	o.register(flags)
 	return cmd
 }
+
+// numberValue is a flag with a whole number.
+type numberValue int
+
+func (v *numberValue) Set(s string) error {
+	n, err := strconv.Atoi(s)
+	if err != nil {
+		return fmt.Errorf("%q is not a number", s)
+	}
+	*v = numberValue(n)
+	return nil
+}
+
+func (v *numberValue) String() string { return strconv.Itoa(int(*v)) }
+func (v *numberValue) Type() string   { return "number" }
 
 // callDocument is the output of call.
 type callDocument struct {
@@ -66,8 +82,10 @@ type callDocument struct {
 	Tool      string          `json:"tool"`
 	Result    json.RawMessage `json:"result"`
 	Truncated bool            `json:"truncated,omitempty"`
-	Session   *sessionBody    `json:"session,omitempty"`
-	ElapsedMS int64           `json:"elapsed_ms"`
+	// Saved are the files that --save has written.
+	Saved     []string     `json:"saved,omitempty"`
+	Session   *sessionBody `json:"session,omitempty"`
+	ElapsedMS int64        `json:"elapsed_ms"`
 	// Error is there when the call was made, and what came after it failed.
 	Error *errorBody `json:"error,omitempty"`
 }
@@ -110,18 +128,19 @@ func (o *callOptions) run(cmd *cobra.Command, a *app, args []string) error {
 		return err
 	}
 	if len(rest) == 0 {
-		return usagef("no tool named").hint("%s", usageLine(cmd)).hint("mcpctl tools %s shows the tools there are", o.words(args))
+		return usagef("no tool named").hint("%s", usageLine(cmd)).hint("mcpctl tools %s shows the tools there are", o.words(cmd, a, args))
 	}
 	source, err := o.read(ctx, a, rest[1:])
 	if err != nil {
-		return &serverError{server.Name, a.argumentError(o.words(args), rest[0], rest[1:], err)}
+		return &serverError{server.Name, a.argumentError(o.words(cmd, a, args), rest[0], rest[1:], err)}
 	}
 	stop := a.live("calling " + rest[0] + " of " + server.Name)
 	defer stop()
 	return a.with(ctx, server, func(s *session.Supervisor) error {
-		c, err := o.prepare(ctx, a, s, server, rest, source)
+		words := o.words(cmd, a, args)
+		c, err := o.prepare(ctx, a, s, server, words, rest, source)
 		if err != nil {
-			return &serverError{server.Name, a.argumentError(o.words(args), c.tool, rest[1:], err)}
+			return &serverError{server.Name, a.argumentError(words, c.tool, rest[1:], err)}
 		}
 		a.noteFlagLikeParameter(cmd, c)
 		if o.dryRun {
@@ -138,14 +157,6 @@ func (o *callOptions) run(cmd *cobra.Command, a *app, args []string) error {
 		a.tellRecovery()
 		return o.show(ctx, a, c, result, elapsed)
 	})
-}
-
-// words are how the server was named on the command line.
-func (o *callOptions) words(args []string) string {
-	if o.stdio != "" {
-		return "--stdio " + toolargs.Quote(o.stdio)
-	}
-	return toolargs.Quote(args[0])
 }
 
 // read reads the files and the standard input that the arguments name, so that no session waits for them and nothing
@@ -166,8 +177,9 @@ func (o *callOptions) read(ctx context.Context, a *app, words []string) (toolarg
 	return source, nil
 }
 
-// prepare finds the tool and builds its arguments. Nothing has been called when it fails.
-func (o *callOptions) prepare(ctx context.Context, a *app, s *session.Supervisor, server config.Server, words []string, source toolargs.Source) (toolCall, error) {
+// prepare finds the tool and builds its arguments. Nothing has been called when it fails. Named is how the command line
+// named the server, and words are what follows.
+func (o *callOptions) prepare(ctx context.Context, a *app, s *session.Supervisor, server config.Server, named string, words []string, source toolargs.Source) (toolCall, error) {
 	c := toolCall{server: server, tool: words[0], repeatable: o.retryUnsafe}
 	list, err := a.tools(ctx, s, server)
 	if err != nil {
@@ -175,7 +187,7 @@ func (o *callOptions) prepare(ctx context.Context, a *app, s *session.Supervisor
 	}
 	t, known := list.find(c.tool)
 	if !known && (!o.noValidate || !server.Tools.Allows(c.tool)) {
-		return c, list.unknown(server.Name, c.tool)
+		return c, list.unknown(a, server.Name, named, c.tool)
 	}
 	c.repeatable = c.repeatable || t.repeatable
 	for _, p := range toolargs.Params(t.schema) {
@@ -207,6 +219,12 @@ func (c toolCall) do(ctx context.Context, s *session.Supervisor) (json.RawMessag
 		result, err = s.Raw(ctx, method, callParams{c.tool, c.arguments})
 		return err
 	})
+	var e *session.Error
+	if errors.As(err, &e) && e.Class == session.ClassInterrupted && e.Outcome == session.OutcomeUnknown {
+		told := *e
+		told.Message += "; the call may have been executed"
+		return nil, &told
+	}
 	return result, err
 }
 
@@ -228,14 +246,15 @@ func (o *callOptions) show(ctx context.Context, a *app, c toolCall, raw json.Raw
 			Message: "the result is not what a tool returns: " + err.Error(), Outcome: session.OutcomeExecuted, Err: err,
 		}
 	}
+	doc := callDocument{
+		Version: documentVersion, Server: a.redact.String(c.server.Name), Tool: c.tool,
+		Session: a.sessionBody(), ElapsedMS: elapsed.Milliseconds(),
+	}
+	var saveErr error
 	if o.save != "" {
-		saved, err := result.Save(o.save, c.tool)
-		for _, path := range saved {
+		doc.Saved, saveErr = result.Save(o.save, c.tool)
+		for _, path := range doc.Saved {
 			a.note("saved " + path)
-		}
-		if err != nil {
-			a.warn(fmt.Sprintf("mcpctl: error: --save: %s\n", err))
-			return reportedError(codeFailed)
 		}
 	}
 	missing := 0
@@ -246,45 +265,68 @@ func (o *callOptions) show(ctx context.Context, a *app, c toolCall, raw json.Raw
 		}
 	}
 	if missing > 0 {
-		a.note(fmt.Sprintf("%d more characters are not shown (--max-chars %d)", missing, o.maxChars))
+		are := "characters are"
+		if missing == 1 {
+			are = "character is"
+		}
+		a.note(fmt.Sprintf("%d more %s not shown (--max-chars %d)", missing, are, o.maxChars))
 	}
-	if a.json() {
-		return o.showDocument(ctx, a, c, result, missing > 0, elapsed)
+	doc.Result, doc.Truncated = result.Raw, missing > 0
+	switch {
+	case saveErr != nil:
+		return showAfterCall(a, doc, result, "--save: "+saveErr.Error())
+	case a.json():
+		err := a.printData(ctx, doc)
+		var filter *filterError
+		if errors.As(err, &filter) {
+			return showAfterCall(a, doc, result, filter.Error())
+		}
+		if err != nil {
+			return err
+		}
+	default:
+		if err := showText(a, c, result); err != nil {
+			return err
+		}
 	}
 	if result.IsError {
-		if err := result.Write(a.io.Err, render.Screen{Terminal: a.io.StderrTTY()}, true); err != nil {
-			return err
-		}
-		return reportedError(codeTool)
-	}
-	return result.Write(a.io.Out, a.screen(), false)
-}
-
-func (o *callOptions) showDocument(ctx context.Context, a *app, c toolCall, result *render.Result, truncated bool, elapsed time.Duration) error {
-	doc := callDocument{
-		Version: documentVersion, Server: a.redact.String(c.server.Name), Tool: c.tool,
-		Result: result.Raw, Truncated: truncated, Session: a.sessionBody(), ElapsedMS: elapsed.Milliseconds(),
-	}
-	err := a.printData(ctx, doc)
-	var filter *filterError
-	switch {
-	case errors.As(err, &filter):
-		// The call must not be made again for the sake of the filter, so nothing of what it returned is lost.
-		f := newFailure(classFailed, filter.Error()+"; the call was executed, and the whole result is on stdout")
-		f.Outcome = string(session.OutcomeExecuted)
-		body := f.body()
-		doc.Error = &body
-		if err := render.JSON(a.io.Out, a.screen(), doc); err != nil {
-			return err
-		}
-		a.warn(f.text(false, a.errWidth()))
-		return reportedError(codeFailed)
-	case err != nil:
-		return err
-	case result.IsError:
 		return reportedError(codeTool)
 	}
 	return nil
+}
+
+// showText writes what the tool returned to stdout, and its error to stderr.
+func showText(a *app, c toolCall, result *render.Result) error {
+	switch {
+	case !result.IsError:
+		return result.Write(a.io.Out, a.screen(), false)
+	case result.Silent():
+		a.warn(fmt.Sprintf("mcpctl: error: %s: %s: the tool reported an error and said nothing about it\n",
+			render.OneLine(c.server.Name), render.OneLine(c.tool)))
+		return nil
+	default:
+		return result.Write(a.io.Err, render.Screen{Terminal: a.io.StderrTTY()}, true)
+	}
+}
+
+// showAfterCall shows everything that the call returned when something after it failed: the call must not be made again
+// for the sake of a filter or a file.
+func showAfterCall(a *app, doc callDocument, result *render.Result, message string) error {
+	f := newFailure(classFailed, message+"; the call was executed, and the whole result is on stdout")
+	f.Outcome = string(session.OutcomeExecuted)
+	body := f.body()
+	doc.Error = &body
+	var err error
+	if a.json() {
+		err = render.JSON(a.io.Out, a.screen(), doc)
+	} else {
+		err = result.Write(a.io.Out, a.screen(), false)
+	}
+	if err != nil {
+		return err
+	}
+	a.warn(f.text(false, a.errWidth()))
+	return reportedError(codeFailed)
 }
 
 // noteFlagLikeParameter says which of the two was meant when a flag of ours has the name of a parameter.

@@ -4,6 +4,9 @@ import (
 	"context"
 	"errors"
 	"io"
+	"net"
+	"net/netip"
+	"strconv"
 
 	"github.com/spf13/cobra"
 
@@ -51,12 +54,31 @@ func (o *demoServerOptions) run(cmd *cobra.Command, a *app) error {
 		}
 		return err
 	}
+	if err := checkAddress(o.http); err != nil {
+		return err
+	}
 	server, err := demo.ServeHTTP(ctx, o.http, demo.HTTPOptions{Options: options, Stateless: o.stateless})
 	if err != nil {
 		return err
 	}
 	a.warn("listening on " + server.URL() + "\n")
 	return errors.Join(server.Wait(), server.Close())
+}
+
+// checkAddress refuses what is no address of this machine, HOST:PORT. Whether the port is free is seen later.
+func checkAddress(address string) error {
+	const example = "mcpctl demo-server --http 127.0.0.1:8080"
+	host, port, err := net.SplitHostPort(address)
+	if err != nil {
+		return usagef("--http: %q is not HOST:PORT", address).hint(example)
+	}
+	if _, err := strconv.ParseUint(port, 10, 16); err != nil {
+		return usagef("--http: %q: the port is a number from 0 to 65535", address).hint(example)
+	}
+	if ip, err := netip.ParseAddr(host); host != "localhost" && (err != nil || !ip.IsLoopback()) {
+		return usagef("--http: %q: not a loopback address, and the server asks for no authorization", address).hint(example)
+	}
+	return nil
 }
 
 // nopCloser keeps the process's standard output open.

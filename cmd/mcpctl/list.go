@@ -206,7 +206,7 @@ func (a *app) showServers(ctx context.Context, servers []config.Server) error {
 		return a.printNames(names(servers))
 	}
 	if len(servers) == 0 {
-		a.note("no servers in " + a.config.Path)
+		a.note("no servers " + a.configPlace())
 		return nil
 	}
 	t := render.Table{Columns: []render.Column{
@@ -266,7 +266,7 @@ func (a *app) overview(cmd *cobra.Command) error {
 		if err := a.showServers(cmd.Context(), c.Servers); err != nil || a.json() || !a.io.StdoutTTY() {
 			return err
 		}
-		_, err := fmt.Fprintf(a.out(), "\nNext: mcpctl list --check, mcpctl tools %s, or mcpctl help\n", toolargs.Quote(c.Servers[0].Name))
+		_, err := fmt.Fprintf(a.out(), "\nNext: mcpctl list --check, mcpctl tools %s%s, or mcpctl help\n", a.configWords(), toolargs.Quote(c.Servers[0].Name))
 		return err
 	}
 	_, err = fmt.Fprint(a.out(), "No servers yet. Add one: mcpctl add NAME URL, or try the built-in one: mcpctl tools demo\n")
@@ -290,12 +290,12 @@ func (o *listOptions) runCheck(cmd *cobra.Command, a *app, servers []config.Serv
 	want := func(s config.Server) bool { return s.Enabled || o.includeDisabled }
 	if !slices.ContainsFunc(servers, want) {
 		if len(servers) == 0 {
-			return usagef("nothing to check: no servers in %s", a.config.Path).hint("mcpctl add NAME URL")
+			return usagef("nothing to check: no servers %s", a.configPlace()).hint("mcpctl add %sNAME URL", a.configWords())
 		}
 		return usagef("nothing to check: %s is disabled", strings.Join(names(servers), ", ")).hint("--include-disabled")
 	}
 	results := make([]checked, len(servers))
-	stop := a.live(fmt.Sprintf("checking %d servers", len(servers)))
+	stop := a.live("checking " + plural(len(servers), "server"))
 	var wait sync.WaitGroup
 	slots := make(chan struct{}, mostChecks)
 	for i, s := range servers {
@@ -347,7 +347,7 @@ func (a *app) look(ctx context.Context, c *checked) (err error) {
 		return err
 	}
 	defer func() { a.release(ctx, c.server.Name, s, err) }()
-	list, err := listTools(ctx, s)
+	list, err := listTools(ctx, s, c.server.Name)
 	if err != nil {
 		return err
 	}
@@ -399,27 +399,27 @@ func (a *app) showChecked(ctx context.Context, results []checked) error {
 		a.tellFailures(results)
 	}
 	if len(failed) > 0 {
-		a.warn("mcpctl: hint: mcpctl doctor " + strings.Join(failed, " ") + "\n")
+		a.warn("mcpctl: hint: mcpctl doctor " + a.configWords() + strings.Join(failed, " ") + "\n")
 	}
 	return nil
 }
 
-// fullFailures is how many failures are told in full below the table, where there was no room for them.
-const fullFailures = 5
+// mostFailures is how many failures have a line of their own below the table: as many as leave the table in sight.
+const mostFailures = 5
 
-// tellFailures tells in full what a terminal's table has cut.
+// tellFailures tells what a terminal's table had no room for, a line each: the evidence is what doctor is for.
 func (a *app) tellFailures(results []checked) {
 	told := 0
 	for _, r := range results {
 		if r.failure == nil {
 			continue
 		}
-		if told++; told <= fullFailures {
-			a.warn(r.failure.text(false, a.errWidth()))
+		if told++; told <= mostFailures {
+			a.warn(render.Cut("mcpctl: error: "+render.OneLine(r.failure.said), a.errWidth()) + "\n")
 		}
 	}
-	if told > fullFailures {
-		a.note(fmt.Sprintf("%d more have failed; -o json tells of all in full", told-fullFailures))
+	if more := told - mostFailures; more > 0 {
+		a.note(plural(more, "more failure") + "; -o json tells of all in full")
 	}
 }
 
@@ -457,7 +457,7 @@ func (c checked) row() []render.Cell {
 	}
 	detail := strings.TrimSpace(c.info.ServerName + " " + c.info.ServerVersion)
 	if len(c.problems) > 0 {
-		detail += fmt.Sprintf("; %d problems in the list of tools", len(c.problems))
+		detail += "; " + plural(len(c.problems), "problem") + " in the list of tools"
 	}
 	return []render.Cell{
 		name,
@@ -467,6 +467,22 @@ func (c checked) row() []render.Cell {
 		{Text: shortLatency(c.latency)},
 		{Text: detail, Style: render.Faint},
 	}
+}
+
+// plural returns a number with its noun.
+func plural(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return strconv.Itoa(n) + " " + noun + "s"
+}
+
+// configPlace says where the configuration is.
+func (a *app) configPlace() string {
+	if a.config.Path == "-" {
+		return "on standard input"
+	}
+	return "in " + a.config.Path
 }
 
 // shortDuration writes a limit as people do: 5m, not 5m0s.

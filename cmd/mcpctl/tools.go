@@ -55,6 +55,16 @@ type toolsDocument struct {
 	Session    *sessionBody      `json:"session,omitempty"`
 }
 
+// schemaDocument is the output of tools SERVER TOOL --schema.
+type schemaDocument struct {
+	Version int    `json:"version"`
+	Server  string `json:"server"`
+	Tool    string `json:"tool"`
+	// Schema is null if the server sent none.
+	Schema  json.RawMessage `json:"schema"`
+	Session *sessionBody    `json:"session,omitempty"`
+}
+
 // toolList is a server's tools, as far as its entry lets them through.
 type toolList struct {
 	tools      []tool
@@ -94,12 +104,12 @@ func (l toolList) find(name string) (tool, bool) {
 	return tool{}, false
 }
 
-// unknown is the error for a name that is not in the list.
-func (l toolList) unknown(server, name string) error {
+// unknown is the error for a name that is not in the list. Words are how the command line named the server.
+func (l toolList) unknown(a *app, server, words, name string) error {
 	if slices.Contains(l.hidden, name) {
 		return &configError{
 			server: server, message: fmt.Sprintf("the tool %q is left out by the entry's filter", name),
-			hint: "see tools.include and tools.exclude in: mcpctl get " + toolargs.Quote(server),
+			hint: "see tools.include and tools.exclude in: mcpctl get " + a.configWords() + toolargs.Quote(server),
 		}
 	}
 	e := usagef("%s has no tool %q", server, name)
@@ -110,25 +120,34 @@ func (l toolList) unknown(server, name string) error {
 	case len(l.tools) == 0:
 		e.hint("it has no tools at all")
 	default:
-		e.hint("mcpctl tools %s shows the tools there are", toolargs.Quote(server))
+		e.hint("mcpctl tools %s shows the tools there are", words)
 	}
 	return e
 }
 
-// listTools asks a server for its tools, which does no harm when it is repeated.
-func listTools(ctx context.Context, s *session.Supervisor) (session.List, error) {
+// listTools asks a server for its tools, which does no harm when it is repeated. An answer without a list in it is no
+// empty list, and an error.
+func listTools(ctx context.Context, s *session.Supervisor, server string) (session.List, error) {
+	const method = "tools/list"
 	var list session.List
-	err := s.Do(ctx, session.Request{Name: "tools/list", Repeatable: true}, func(ctx context.Context, s *session.Session) error {
+	err := s.Do(ctx, session.Request{Name: method, Repeatable: true}, func(ctx context.Context, s *session.Session) error {
 		var err error
-		list, err = s.List(ctx, "tools/list")
+		list, err = s.List(ctx, method)
 		return err
 	})
+	if err == nil && list.Incomplete && len(list.Items) == 0 {
+		e := &session.Error{Server: server, Phase: method, Class: session.ClassProtocol, Message: "the server sent no list of tools"}
+		if len(list.Problems) > 0 {
+			e.Message += ": " + strings.TrimPrefix(list.Problems[0], method+": ")
+		}
+		return list, e
+	}
 	return list, err
 }
 
 // tools returns the tools of a server that its entry lets through.
 func (a *app) tools(ctx context.Context, s *session.Supervisor, server config.Server) (toolList, error) {
-	list, err := listTools(ctx, s)
+	list, err := listTools(ctx, s, server.Name)
 	if err != nil {
 		return toolList{}, err
 	}
@@ -231,22 +250,27 @@ func (o *toolsOptions) run(cmd *cobra.Command, a *app, args []string) error {
 		}
 		t, ok := list.find(rest[0])
 		if !ok {
-			return &serverError{server.Name, list.unknown(server.Name, rest[0])}
+			return &serverError{server.Name, list.unknown(a, server.Name, o.words(cmd, a, args), rest[0])}
 		}
 		list.tools = []tool{t}
-		return o.showOne(ctx, a, server, list, o.words(cmd, args))
+		return o.showOne(ctx, a, server, list, o.words(cmd, a, args))
 	})
 }
 
-// words are how the server was named on the command line.
-func (o *toolsOptions) words(cmd *cobra.Command, args []string) string {
-	switch {
-	case cmd.ArgsLenAtDash() >= 0:
-		return "--stdio " + toolargs.Quote(commandServer(args).Name)
-	case o.stdio != "":
-		return "--stdio " + toolargs.Quote(o.stdio)
+// words are how the server was named on the command line, in a form that call takes, too.
+func (o *toolsOptions) words(cmd *cobra.Command, a *app, args []string) string {
+	if cmd.ArgsLenAtDash() >= 0 {
+		return a.serverWords(cmd, "--stdio "+toolargs.Quote(commandServer(args).Name))
 	}
-	return toolargs.Quote(args[0])
+	return o.serverFlags.words(cmd, a, args)
+}
+
+// words are how the server was named on the command line, with the flags that say more about it.
+func (f *serverFlags) words(cmd *cobra.Command, a *app, args []string) string {
+	if f.stdio != "" {
+		return a.serverWords(cmd, "")
+	}
+	return a.serverWords(cmd, toolargs.Quote(args[0]))
 }
 
 func (o *toolsOptions) showAll(ctx context.Context, a *app, server config.Server, list toolList) error {
@@ -299,7 +323,12 @@ func (o *toolsOptions) showOne(ctx context.Context, a *app, server config.Server
 		if schema == nil {
 			schema = json.RawMessage("null")
 		}
-		return a.printData(ctx, schema)
+		if !a.json() {
+			return a.printData(ctx, schema)
+		}
+		return a.printData(ctx, schemaDocument{
+			Version: documentVersion, Server: a.redact.String(server.Name), Tool: t.name, Schema: schema, Session: a.sessionBody(),
+		})
 	case a.json():
 		return a.printTools(ctx, server, list)
 	case a.global.output == formatName:

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"net/url"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -63,8 +64,11 @@ func (a *app) unknownCommand(root *cobra.Command, args []string) error {
 			return usagef("there is no command %q", word).hint("%s", a.corrected(word, h.meant...))
 		}
 	}
-	if word == "add-json" {
+	switch word {
+	case "add-json":
 		return addJSON(args[1:])
+	case "set":
+		return a.noSet(args[1:])
 	}
 	e := usagef("there is no command %q", word)
 	for _, t := range topics() {
@@ -89,6 +93,19 @@ func (a *app) unknownCommand(root *cobra.Command, args []string) error {
 		e.hint("mcpctl help")
 	}
 	return e
+}
+
+// noSet is the error for set NAME KEY=VALUE.
+func (a *app) noSet(args []string) error {
+	e := usagef("there is no command \"set\": an entry is edited in the file, or replaced")
+	if path, err := a.configPath(); err == nil && path != "-" {
+		e.hint("the file: %s", toolargs.Quote(path))
+	}
+	name := "NAME"
+	if len(args) > 0 && config.ValidateName(args[0]) == nil {
+		name = toolargs.Quote(args[0])
+	}
+	return e.hint("or a new entry in place of the old: mcpctl add --replace %s%s …", a.configWords(), name)
 }
 
 // isServer reports whether word names a server.
@@ -130,6 +147,50 @@ func (a *app) inserted(cmd *cobra.Command, more ...string) string {
 	words := quoted(a.args)
 	i := slices.IndexFunc(a.args, func(w string) bool { return w == cmd.Name() || cmd.HasAlias(w) })
 	return line(slices.Insert(words, i+1, more...))
+}
+
+// configWords returns --config and its file with a space after it, if the command line names one: what is suggested
+// means the same file then.
+func (a *app) configWords() string {
+	if a.global.config == "" {
+		return ""
+	}
+	return "--config " + toolargs.Quote(a.global.config) + " "
+}
+
+// serverWords returns the words that say on this command line which server is meant and how it is reached, as other
+// commands that contact one take them: the flags for servers, --config, and then the server, which is quoted already.
+func (a *app) serverWords(cmd *cobra.Command, server string) string {
+	var out []string
+	for i := 0; i < len(a.args) && a.args[i] != "--"; i++ {
+		word := a.args[i]
+		var f *pflag.Flag
+		value := false // whether it is a word of its own
+		switch {
+		case strings.HasPrefix(word, "--"):
+			name, _, assigned := strings.Cut(word[2:], "=")
+			f = cmd.Flags().Lookup(name)
+			value = !assigned
+		case len(word) > 1 && word[0] == '-':
+			f = cmd.Flags().ShorthandLookup(word[1:2])
+			value = len(word) == 2
+		}
+		if f == nil {
+			continue
+		}
+		words := []string{word}
+		if value && f.NoOptDefVal == "" && i+1 < len(a.args) {
+			i++
+			words = append(words, a.args[i])
+		}
+		if f.Annotations[sharedKey] != nil || f.Name == "config" {
+			out = append(out, quoted(words)...)
+		}
+	}
+	if server != "" {
+		out = append(out, server)
+	}
+	return strings.Join(out, " ")
 }
 
 // correctedArguments returns the whole command line with the arguments of a tool replaced by others, which are quoted
@@ -365,7 +426,7 @@ func (s scanned) bareCommand(number int) int {
 			return -1
 		case tokenPositional:
 			if seen++; seen == number {
-				if isURL(t.words[0]) {
+				if strings.Contains(t.words[0], "://") {
 					return -1
 				}
 				return i
@@ -421,6 +482,11 @@ func (s scanned) asCall() string {
 		positional = slices.Insert(positional, min(1, len(positional)), tool)
 	}
 	return line(slices.Concat([]string{s.command}, positional, pairs, flags))
+}
+
+// hasOtherScheme reports whether word is a URL of a kind that no server has.
+func hasOtherScheme(word string) bool {
+	return regexp.MustCompile(`^[A-Za-z][A-Za-z0-9+.-]*://`).MatchString(word) && !isURL(word)
 }
 
 // nameFor makes a name for a server of the host in its URL.

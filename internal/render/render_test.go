@@ -1,8 +1,11 @@
 package render
 
 import (
+	"slices"
 	"strings"
 	"testing"
+
+	"github.com/charmbracelet/x/ansi"
 )
 
 func TestOneLine(t *testing.T) {
@@ -106,13 +109,55 @@ func TestTableOnATerminalFitsTheWidth(t *testing.T) {
 	}
 }
 
-func TestTableKeepsItsColumnsWhenTheScreenIsTooNarrow(t *testing.T) {
+func TestNoRowIsWiderThanTheTerminal(t *testing.T) {
+	long := strings.Repeat("long-", 20)
+	table := Table{
+		Columns: []Column{
+			{Title: "name", Fixed: true},
+			{Title: "transport", Fixed: true},
+			{Title: "target"},
+			{Title: "latency", Fixed: true, Right: true},
+			{Title: "state", Fixed: true},
+		},
+		Rows: [][]Cell{
+			{{Text: long}, {Text: "auto"}, {Text: "https://" + long}, {Text: "12.5 s"}, {Text: "needs_authorization"}},
+			{{Text: "日本語" + long}, {Text: "stdio"}, {Text: "x"}, {Text: "5 ms"}, {Text: "ready"}},
+		},
+	}
+	titles := []string{"NAME", "TRANSPORT", "TARGET", "LATENCY", "STATE"}
+	for width := 1; width <= 250; width++ {
+		var b strings.Builder
+		if err := table.Write(&b, Screen{Terminal: true, Width: width}); err != nil {
+			t.Fatal(err)
+		}
+		lines := strings.Split(strings.TrimRight(b.String(), "\n"), "\n")
+		for _, line := range lines {
+			if n := ansi.StringWidth(line); n > width {
+				t.Fatalf("width %d: %d columns: %q", width, n, line)
+			}
+		}
+		shown := strings.Fields(lines[0])
+		if width < len("name") {
+			continue // a title alone may be cut
+		}
+		if len(shown) > len(titles) || !slices.Equal(shown, titles[:len(shown)]) {
+			t.Errorf("width %d: the titles are %q", width, shown)
+		}
+		if width >= 40 && len(shown) < len(titles) {
+			t.Errorf("width %d: a column is missing: %q", width, shown)
+		}
+	}
+}
+
+func TestFixedColumnsGiveWayLast(t *testing.T) {
+	table := testTable()
+	table.Rows[0][0].Text = "a-name-that-is-long"
 	var b strings.Builder
-	if err := testTable().Write(&b, Screen{Terminal: true, Width: 5}); err != nil {
+	if err := table.Write(&b, Screen{Terminal: true, Width: 46}); err != nil {
 		t.Fatal(err)
 	}
-	if !strings.Contains(b.String(), "NAME") {
-		t.Errorf("got %q", b.String())
+	if !strings.Contains(b.String(), "\na-name-that-is-long  ") {
+		t.Errorf("the name was cut although others could give way:\n%s", b.String())
 	}
 }
 

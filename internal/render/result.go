@@ -33,6 +33,8 @@ type block struct {
 	kind string
 	// text is what is shown; for a block without text, a line about it.
 	text string
+	// about says what a block without text is, for one that can be saved.
+	about string
 	// isText is set for text that the tool wrote, as opposed to a line about a block.
 	isText bool
 	// data is what can be saved in a file, nil for nothing.
@@ -138,7 +140,8 @@ func binary(kind, mimeType, encoded, uri string) block {
 	if uri != "" {
 		what += " " + OneLine(uri)
 	}
-	b.text = fmt.Sprintf("[%s, %s; --save DIR saves it]", what, size(len(data)))
+	b.about = what + ", " + size(len(data))
+	b.text = "[" + b.about + "; --save DIR saves it]"
 	return b
 }
 
@@ -160,6 +163,12 @@ func size(n int) string {
 	default:
 		return fmt.Sprintf("%.1f MB", float64(n)/1e6)
 	}
+}
+
+// Silent reports whether there is nothing in the result that Write would show.
+func (r *Result) Silent() bool {
+	says := func(b block) bool { return strings.TrimSpace(b.text) != "" }
+	return r.structured == nil && !slices.ContainsFunc(r.blocks, says)
 }
 
 // Write writes the result as text: the blocks with a line end between them, or, where there is no text, the structured
@@ -240,7 +249,7 @@ func firstRunes(text string, n int) string {
 }
 
 // Save writes the images, audio and resources of the result into files in dir, which is made if need be, and returns
-// their names. No file that exists is overwritten, and no name of the server's leads out of dir.
+// their names; the lines that Write has for them name the files, too. No file that exists is overwritten, and no name of the server's leads out of dir.
 func (r *Result) Save(dir, tool string) (saved []string, err error) {
 	for i, b := range r.blocks {
 		if b.data == nil {
@@ -254,6 +263,9 @@ func (r *Result) Save(dir, tool string) (saved []string, err error) {
 			return saved, err
 		}
 		saved = append(saved, path)
+		if !b.isText {
+			r.blocks[i].text = "[" + b.about + "; saved as " + OneLine(path) + "]"
+		}
 	}
 	return saved, nil
 }

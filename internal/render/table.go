@@ -2,6 +2,7 @@ package render
 
 import (
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/charmbracelet/x/ansi"
@@ -10,7 +11,7 @@ import (
 // Column is one column of a [Table].
 type Column struct {
 	Title string
-	// Fixed columns keep their width when the table is too wide; the others give way.
+	// Fixed columns keep their width when the table is too wide, as long as the others can give way.
 	Fixed bool
 	// Right aligns numbers.
 	Right bool
@@ -23,7 +24,8 @@ type Cell struct {
 }
 
 // Table is rows under titles. On a terminal it is aligned, coloured, and cut to the width, so that no text runs into
-// the next column or onto the next line. In a pipe it is the cells alone, separated by tabs, for cut and awk.
+// the next column or onto the next line; what is wider even so loses its last columns, so the most important ones come
+// first. In a pipe it is the cells alone, separated by tabs, for cut and awk.
 type Table struct {
 	Columns []Column
 	Rows    [][]Cell
@@ -32,7 +34,7 @@ type Table struct {
 // gap separates columns.
 const gap = "  "
 
-// leastColumn is the width below which a column says nothing any more.
+// leastColumn is the width below which a column says little any more.
 const leastColumn = 6
 
 // Write writes the table.
@@ -83,7 +85,7 @@ func (t Table) writePlain(w io.Writer, s Screen, rows [][]Cell) error {
 // line returns one row, padded.
 func (t Table) line(row []Cell, widths []int, s Screen) string {
 	var b strings.Builder
-	for i, cell := range row {
+	for i, cell := range row[:len(widths)] {
 		if i > 0 {
 			b.WriteString(gap)
 		}
@@ -103,33 +105,54 @@ func (t Table) line(row []Cell, widths []int, s Screen) string {
 	return strings.TrimRight(b.String(), " ")
 }
 
-// widths returns the width of each column, so that the whole fits into total columns, if it can.
+// widths returns the width of each column that is shown, so that the whole fits into total columns. A title is never
+// cut, unless it stands alone.
 func (t Table) widths(rows [][]Cell, total int) []int {
-	widths := make([]int, len(t.Columns))
+	natural, titles := make([]int, len(t.Columns)), make([]int, len(t.Columns))
 	for _, row := range rows {
 		for i, cell := range row {
-			widths[i] = max(widths[i], ansi.StringWidth(cell.Text))
+			natural[i] = max(natural[i], ansi.StringWidth(cell.Text))
 		}
 	}
 	if total <= 0 {
-		return widths
+		return natural
 	}
-	sum := len(gap) * (len(widths) - 1)
-	for _, w := range widths {
-		sum += w
+	for i, c := range t.Columns {
+		titles[i] = ansi.StringWidth(c.Title)
 	}
-	for sum > total {
+	for shown := len(natural); shown > 1; shown-- {
+		widths := slices.Clone(natural[:shown])
+		over := len(gap)*(shown-1) - total
+		for _, w := range widths {
+			over += w
+		}
+		flexible := func(i int) bool { return !t.Columns[i].Fixed }
+		each := func(int) bool { return true }
+		least := func(i int) int { return max(titles[i], leastColumn) }
+		over = shrink(widths, over, flexible, least)
+		over = shrink(widths, over, each, least)
+		over = shrink(widths, over, each, func(i int) int { return titles[i] })
+		if over <= 0 {
+			return widths
+		}
+	}
+	return []int{min(natural[0], total)}
+}
+
+// shrink takes over columns from the widest of the columns that may give way, down to the least width of each, and
+// returns how much is left.
+func shrink(widths []int, over int, may func(int) bool, least func(int) int) int {
+	for ; over > 0; over-- {
 		widest := -1
 		for i, w := range widths {
-			if !t.Columns[i].Fixed && w > leastColumn && (widest < 0 || w > widths[widest]) {
+			if may(i) && w > least(i) && (widest < 0 || w > widths[widest]) {
 				widest = i
 			}
 		}
 		if widest < 0 {
-			break // narrower than this it cannot be
+			break
 		}
 		widths[widest]--
-		sum--
 	}
-	return widths
+	return over
 }

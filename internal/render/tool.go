@@ -36,9 +36,11 @@ func ToolPage(w io.Writer, s Screen, t Tool) error {
 		width = pageWidth
 	}
 	var b strings.Builder
-	b.WriteString(s.Paint(Strong, OneLine(t.Name)))
-	if title := OneLine(t.Title); title != "" && title != t.Name {
-		b.WriteString("  " + s.Paint(Faint, Cut(title, width)))
+	name := OneLine(t.Name)
+	b.WriteString(s.Paint(Strong, name))
+	room := width - ansi.StringWidth(name) - len(gap)
+	if title := OneLine(t.Title); title != "" && title != t.Name && room > 0 {
+		b.WriteString(gap + s.Paint(Faint, Cut(title, room)))
 	}
 	b.WriteByte('\n')
 	if text := strings.TrimSpace(iostreams.Sanitize(t.Description)); text != "" {

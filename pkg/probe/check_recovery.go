@@ -48,7 +48,9 @@ deleted at the server, a child's process group gets SIGKILL. The old session mus
 				begin := time.Now()
 				k, err := old.Kill(ctx)
 				if err != nil {
-					return Finding{Status: Fail, Class: "failed", Message: "the session could not be killed: " + err.Error()}
+					f := failure(err)
+					f.Message = "the session could not be killed: " + f.Message
+					return f
 				}
 				t.drill.old, t.drill.last = old, k
 				t.drill.kills = append(t.drill.kills, k)

@@ -145,8 +145,13 @@ func (s *Session) deleteAbandoned(ctx context.Context) {
 
 // askDead makes a harmless request on the session and reports whether the server says that it is lost.
 func (s *Session) askDead(ctx context.Context) (lost bool, announced string, err error) {
-	_, err = s.Raw(ctx, "ping", nil)
 	var e *Error
+	for backoff := firstBackoff; ; backoff *= 2 {
+		_, err = s.Raw(ctx, "ping", nil)
+		if !errors.As(err, &e) || e.kind != kindBusy || !sleep(ctx, max(backoff, e.RetryAfter)) {
+			break
+		}
+	}
 	switch {
 	case err == nil:
 		return false, "", nil
