@@ -273,12 +273,11 @@ func (o *callOptions) show(ctx context.Context, a *app, c toolCall, raw json.Raw
 	}
 	doc.Result, doc.Truncated = result.Raw, missing > 0
 	switch {
-	case saveErr != nil:
+	case saveErr != nil && (a.json() || !result.IsError):
 		return showAfterCall(a, doc, result, "--save: "+saveErr.Error())
 	case a.json():
 		err := a.printData(ctx, doc)
-		var filter *filterError
-		if errors.As(err, &filter) {
+		if filter, ok := errors.AsType[*filterError](err); ok {
 			return showAfterCall(a, doc, result, filter.Error())
 		}
 		if err != nil {
@@ -287,6 +286,9 @@ func (o *callOptions) show(ctx context.Context, a *app, c toolCall, raw json.Raw
 	default:
 		if err := showText(a, c, result); err != nil {
 			return err
+		}
+		if saveErr != nil {
+			a.warn(fmt.Sprintf("mcpctl: error: --save: %s\n", saveErr))
 		}
 	}
 	if result.IsError {

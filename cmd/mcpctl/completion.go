@@ -4,6 +4,9 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"github.com/mcpctl/mcpctl/internal/iostreams"
+	"github.com/mcpctl/mcpctl/pkg/config"
 )
 
 func newCompletionCmd() *cobra.Command {
@@ -71,4 +74,39 @@ func (a *app) completeEntries(most int) cobra.CompletionFunc {
 		}
 		return words, directive
 	}
+}
+
+// transportNames are the values of --transport.
+func transportNames() []string {
+	return []string{
+		string(config.TransportAuto), string(config.TransportHTTP), string(config.TransportSSE), string(config.TransportStdio),
+	}
+}
+
+// colorNames are the values of --color.
+func colorNames() []string {
+	return []string{iostreams.ColorAuto, iostreams.ColorAlways, iostreams.ColorNever}
+}
+
+// completeFlag returns the completion of a flag's values, nil for a flag whose values are anything.
+func completeFlag(name string) cobra.CompletionFunc {
+	switch name {
+	case "transport":
+		return cobra.FixedCompletions(transportNames(), cobra.ShellCompDirectiveNoFileComp)
+	case "color":
+		return cobra.FixedCompletions(colorNames(), cobra.ShellCompDirectiveNoFileComp)
+	case "output":
+		return func(cmd *cobra.Command, _ []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+			return formatsOf(cmd), cobra.ShellCompDirectiveNoFileComp
+		}
+	}
+	return nil
+}
+
+// formatsOf returns the values of --output that a command has.
+func formatsOf(cmd *cobra.Command) []string {
+	if own := cmd.Annotations[formatsKey]; own != "" {
+		return strings.Split(own, ",")
+	}
+	return []string{formatText, formatJSON}
 }

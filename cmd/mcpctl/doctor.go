@@ -33,7 +33,7 @@ type doctorOptions struct {
 }
 
 func newDoctorCmd(a *app) *cobra.Command {
-	o := doctorOptions{serverFlags: serverFlags{command: true}}
+	o := doctorOptions{parallel: mostChecks, serverFlags: serverFlags{command: true}}
 	cmd := &cobra.Command{
 		Use:   "doctor [SERVER...]",
 		Short: "Find out why a server does not work",
@@ -56,9 +56,9 @@ and 2 if there was nothing to examine.`,
 		RunE:              func(cmd *cobra.Command, args []string) error { return o.run(cmd, a, args) },
 	}
 	flags := cmd.Flags()
-	flags.IntVar(&o.kills, "kill-session", 0, "kill the session, `N` times, and see it recover")
+	flags.Var((*numberValue)(&o.kills), "kill-session", "kill the session, `N` times, and see it recover")
 	flags.Lookup("kill-session").NoOptDefVal = "1"
-	flags.IntVar(&o.parallel, "parallel", mostChecks, "examine at most `N` servers at a time")
+	flags.Var((*numberValue)(&o.parallel), "parallel", "examine at most `N` servers at a time")
 	flags.StringArrayVar(&o.only, "only", nil, "make only this `check`, or stage; repeatable")
 	flags.StringArrayVar(&o.skip, "skip", nil, "leave this `check`, or stage, out; repeatable")
 	flags.BoolVar(&o.strict, "strict", false, "let warnings fail, too")

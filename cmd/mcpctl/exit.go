@@ -410,7 +410,7 @@ func (f failure) text(everything bool, width int) string {
 	b.WriteString(strings.ReplaceAll(message, "\n", "\n  ") + "\n")
 	evidence := f.evidence
 	if cut := len(evidence) - tailLines; cut > 0 && !everything {
-		evidence = append([]string{fmt.Sprintf("… %d more lines with -v", cut)}, evidence[cut:]...)
+		evidence = append([]string{"… " + plural(cut, "more line") + " with -v"}, evidence[cut:]...)
 	}
 	for _, line := range evidence {
 		b.WriteString("  " + oneLine(line) + "\n")

@@ -155,12 +155,85 @@ func flagSections(cmd *cobra.Command) (own, shared string) {
 		switch {
 		case f.Name == "help": // everybody knows
 		case f.Annotations[sharedKey] != nil:
-			sharedSet.AddFlag(f)
+			sharedSet.AddFlag(explained(f))
 		default:
-			ownSet.AddFlag(f)
+			ownSet.AddFlag(explained(f))
 		}
 	})
 	return ownSet.FlagUsagesWrapped(helpWidth), sharedSet.FlagUsagesWrapped(helpWidth)
+}
+
+// placeholderKey is the annotation of a flag that holds what stands for its value in the help.
+const placeholderKey = "placeholder"
+
+// placeholder returns what stands for the value of a flag in the help, "" for a flag that has none, and the flag's line
+// of help. Both come from the usage, where backquotes mark the word: it is written in capitals, as in the forms of the
+// commands, so that nobody takes it for a value.
+func placeholder(f *pflag.Flag) (value, usage string) {
+	switch kind := f.Value.Type(); {
+	case f.Annotations[placeholderKey] != nil:
+		return f.Annotations[placeholderKey][0], f.Usage
+	case kind == "bool" || kind == "count":
+		return "", strings.ReplaceAll(f.Usage, "`", "")
+	}
+	value, usage = pflag.UnquoteUsage(f)
+	switch f.Name {
+	case "transport":
+		return "KIND", "how it is reached (" + strings.Join(transportNames(), ", ") + ")"
+	case "color":
+		return "WHEN", "when to use colours (" + strings.Join(colorNames(), ", ") + ")"
+	}
+	if value == strings.ToLower(value) {
+		value = strings.ToUpper(value)
+	}
+	return value, usage
+}
+
+// explained returns a copy of a flag for its line of help.
+func explained(f *pflag.Flag) *pflag.Flag {
+	value, usage := placeholder(f)
+	e := *f
+	e.Usage, e.Value = usage, helpValue{f.Value, value}
+	if e.NoOptDefVal != "" {
+		e.NoOptDefVal, e.Value = value, helpValue{f.Value, ""} // --flag[=VALUE]
+	}
+	if e.DefValue == "[]" {
+		e.DefValue = ""
+	}
+	return &e
+}
+
+// helpValue is a value whose type is what stands for it in the help.
+type helpValue struct {
+	pflag.Value
+	placeholder string
+}
+
+func (v helpValue) Type() string { return v.placeholder }
+
+// finishFlags takes the marks of the placeholders out of the usage of all flags, so that completions and manual pages
+// have plain text, and completes the values of flags that have a few. It is called when all commands are there.
+func finishFlags(root *cobra.Command) {
+	visit := func(cmd *cobra.Command, f *pflag.Flag) {
+		value, usage := placeholder(f)
+		f.Usage = usage
+		if f.Annotations == nil {
+			f.Annotations = map[string][]string{}
+		}
+		f.Annotations[placeholderKey] = []string{value}
+		if complete := completeFlag(f.Name); complete != nil {
+			_ = cmd.RegisterFlagCompletionFunc(f.Name, complete) // the flag is there, and has none yet
+		}
+	}
+	var walk func(*cobra.Command)
+	walk = func(cmd *cobra.Command) {
+		cmd.Flags().VisitAll(func(f *pflag.Flag) { visit(cmd, f) })
+		cmd.PersistentFlags().VisitAll(func(f *pflag.Flag) { visit(cmd, f) })
+		for _, c := range cmd.Commands() {
+			walk(c)
+		}
+	}
+	walk(root)
 }
 
 // globalNames names the flags that every command has.

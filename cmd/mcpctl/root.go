@@ -97,6 +97,7 @@ func newRootCmd(a *app) *cobra.Command {
 	root.AddCommand(newStatusCmd(a))
 	root.AddCommand(extraCommands()...)
 	root.InitDefaultHelpFlag()
+	finishFlags(root)
 	return root
 }
 

@@ -2,11 +2,13 @@ package main
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"unicode"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/mcpctl/mcpctl/internal/iostreams"
 )
@@ -86,6 +88,84 @@ func TestEveryFlagIsExplained(t *testing.T) {
 				t.Errorf("%s: a flag without a word of help: %q", cmd.CommandPath(), line)
 			}
 		}
+	})
+}
+
+func TestPlaceholdersInHelpAreNoValues(t *testing.T) {
+	_, root := newTestApp(t)
+	root.InitDefaultHelpCmd()
+	for _, finished := range []bool{false, true, true} {
+		if finished {
+			finishFlags(root)
+		}
+		call, _, err := root.Find([]string{"call"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		doctor, _, err := root.Find([]string{"doctor"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		help := helpText(root) + helpText(call) + helpText(doctor)
+		for _, want := range []string{
+			"\n  -t, --transport KIND         how it is reached (auto, http, sse, stdio)\n",
+			"\n      --color WHEN      when to use colours (auto, always, never)\n",
+			"\n  -v, --verbose         tell more",
+			"\n      --inherit-env[=NAMES]    pass on",
+			"\n      --kill-session[=N]   kill",
+			"\n  -e, --env NAME=value         set",
+			"\n      --cwd DIR ",
+			"(default 16)",
+		} {
+			if !strings.Contains(help, want) {
+				t.Errorf("finished %v: no %q in\n%s", finished, want, help)
+			}
+		}
+		if strings.ContainsAny(help, "`") || strings.Contains(help, "count") {
+			t.Errorf("finished %v:\n%s", finished, help)
+		}
+	}
+	// A finished flag is still read as what it is.
+	if err := root.PersistentFlags().Parse([]string{"-vv", "-o", "json"}); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestFlagsAreCompleted(t *testing.T) {
+	for _, c := range []struct {
+		words []string
+		want  []string
+	}{
+		{[]string{"list", "-o", ""}, []string{"text", "json", "name"}},
+		{[]string{"call", "--output", ""}, []string{"text", "json"}},
+		{[]string{"--color", ""}, []string{"auto", "always", "never"}},
+		{[]string{"tools", "--transport", ""}, []string{"auto", "http", "sse", "stdio"}},
+		{[]string{"add", "-t", ""}, []string{"auto", "http", "sse", "stdio"}},
+	} {
+		ios, _, out, _ := iostreams.Test()
+		a := newApp(process{io: ios, lookup: func(string) (string, bool) { return t.TempDir(), true }})
+		root := newRootCmd(a)
+		finishFlags(root)
+		root.SetArgs(append([]string{cobra.ShellCompNoDescRequestCmd}, c.words...))
+		if err := root.Execute(); err != nil {
+			t.Fatal(err)
+		}
+		lines := strings.Fields(out.String())
+		if len(lines) == 0 || !slices.Equal(lines[:len(lines)-1], c.want) {
+			t.Errorf("%q: %q, want %q", c.words, lines, c.want)
+		}
+	}
+}
+
+func TestNoMarksInCompletions(t *testing.T) {
+	_, root := newTestApp(t)
+	finishFlags(root)
+	walk(root, func(cmd *cobra.Command) {
+		cmd.Flags().VisitAll(func(f *pflag.Flag) {
+			if strings.Contains(f.Usage, "`") {
+				t.Errorf("%s --%s: %s", cmd.CommandPath(), f.Name, f.Usage)
+			}
+		})
 	})
 }
 

@@ -424,7 +424,7 @@ func (a *app) findOne(ctx context.Context, f *serverFlags, word string) (config.
 	case ok && !server.Enabled && !f.includeDisabled:
 		return config.Server{}, &configError{
 			server: word, message: "the server is disabled",
-			hint: "mcpctl enable " + toolargs.Quote(word) + ", or for once: --include-disabled",
+			hint: "mcpctl " + a.configWords() + "enable " + toolargs.Quote(word) + ", or for once: --include-disabled",
 		}
 	case ok:
 		return server, nil
@@ -438,8 +438,9 @@ func (a *app) findOne(ctx context.Context, f *serverFlags, word string) (config.
 	case looksLikeHost(word):
 		return config.Server{}, usagef("no server %q", word).hint("for a URL: http://%s", word)
 	case len(c.Servers) == 0:
-		return config.Server{}, usagef("no server %q: there are none in %s", word, c.Path).
-			hint("mcpctl add %s URL", toolargs.Quote(word)).hint("mcpctl add %s -- COMMAND ARG…", toolargs.Quote(word))
+		return config.Server{}, usagef("no server %q: there are none %s", word, a.configPlace()).
+			hint("mcpctl %sadd %s URL", a.configWords(), toolargs.Quote(word)).
+			hint("mcpctl %sadd %s -- COMMAND ARG…", a.configWords(), toolargs.Quote(word))
 	}
 	return config.Server{}, c.NotFound(word)
 }

@@ -10,15 +10,17 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"github.com/creack/pty"
 )
 
-// terminal is a program that runs on a terminal of 60 columns.
+// terminal is a program that runs on a terminal.
 type terminal struct {
 	t    *testing.T
 	pty  *os.File
@@ -30,9 +32,15 @@ type terminal struct {
 // onTerminal starts mcpctl with all its streams on a terminal.
 func onTerminal(t *testing.T, home string, args ...string) *terminal {
 	t.Helper()
+	return onTerminalOf(t, 60, home, args...)
+}
+
+// onTerminalOf is onTerminal with another number of columns.
+func onTerminalOf(t *testing.T, columns uint16, home string, args ...string) *terminal {
+	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "mcpctl", args...)
 	cmd.Env = append(os.Environ(), "HOME="+home, "XDG_CONFIG_HOME="+home, "TERM=xterm", "CI=", "NO_COLOR=", "COLUMNS=")
-	f, err := pty.StartWithSize(cmd, &pty.Winsize{Rows: 24, Cols: 60})
+	f, err := pty.StartWithSize(cmd, &pty.Winsize{Rows: 24, Cols: columns})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -87,6 +95,97 @@ func TestTablesAreCutToTheWidthOfATerminal(t *testing.T) {
 	}
 	if plain == out {
 		t.Error("no colours on a terminal")
+	}
+}
+
+// wide is a configuration whose entries are wider than terminals.
+const wide = `servers:
+  a-server-with-a-name-that-nobody-would-type-twice: {command: no-such-command-anywhere, args: [with, many, words]}
+  another-one-with-a-long-name: {url: "https://a.very.long.name.example/with/a/long/path/mcp", enabled: false, timeout: 90s}
+  demo: {command: mcpctl, args: [demo-server]}
+`
+
+func TestNoLineOfATableIsWiderThanTheTerminal(t *testing.T) {
+	home := t.TempDir()
+	file := filepath.Join(home, "c.yaml")
+	if err := os.WriteFile(file, []byte(wide), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, columns := range []uint16{50, 80} {
+		for _, c := range []struct {
+			titles string
+			args   []string
+		}{
+			{"NAME TRANSPORT TARGET CONNECT REQUEST STATE", []string{"list"}},
+			{"NAME STATE ERA TOOLS LATENCY DETAIL", []string{"list", "--check"}},
+			{"KEY VALUE SOURCE", []string{"get", "another-one-with-a-long-name"}},
+			{"TOOL DESCRIPTION", []string{"tools", "demo"}},
+		} {
+			args := append(c.args, "--config", file)
+			_, out := onTerminalOf(t, columns, home, args...).end()
+			out = regexp.MustCompile(`\x1b\[[0-9;]*[mK]|.*\r`).ReplaceAllString(out, "")
+			found := false
+			for line := range strings.Lines(out) {
+				line = strings.TrimRight(line, "\n")
+				if strings.HasPrefix(line, "mcpctl: hint: ") {
+					continue // a line to copy
+				}
+				if n := utf8.RuneCountInString(line); n > int(columns) {
+					t.Errorf("%q on %d columns: a line of %d: %q", c.args, columns, n, line)
+				}
+				found = found || strings.Join(strings.Fields(line), " ") == c.titles
+			}
+			if !found {
+				t.Errorf("%q on %d columns: no titles %q in\n%s", c.args, columns, c.titles, out)
+			}
+		}
+	}
+}
+
+func TestACheckTellsOfFailuresInALineEach(t *testing.T) {
+	home := t.TempDir()
+	file := filepath.Join(home, "c.yaml")
+	config := "servers:\n"
+	for _, name := range []string{"a", "b", "c", "d", "e", "f"} {
+		config += "  " + name + ": {command: sh, args: [-c, 'echo one >&2; echo two >&2; echo " + strings.Repeat("long ", 20) + " >&2; exit 4']}\n"
+	}
+	if err := os.WriteFile(file, []byte(config), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	code, out := onTerminal(t, home, "list", "--check", "--config", file).end()
+	if code != codeFailed {
+		t.Errorf("exit code %d", code)
+	}
+	errors := regexp.MustCompile(`(?m)^mcpctl: error: [a-f]: .*$`).FindAllString(out, -1)
+	if len(errors) != 5 || !strings.Contains(out, "mcpctl: note: 1 more failure; ") {
+		t.Errorf("%d lines of failures: %s", len(errors), out)
+	}
+	if strings.Contains(out, "stderr:") || !strings.Contains(out, "mcpctl: hint: mcpctl doctor --config "+file+" a b c d e f\n") {
+		t.Errorf("got %s", out)
+	}
+}
+
+func TestAddAsksOnATerminalUnlessWithYes(t *testing.T) {
+	home := t.TempDir()
+	file := filepath.Join(home, "c.yaml")
+	args := []string{"add", "gone", "--config", file, "--", "no-such-command-anywhere"}
+	saved := func() bool {
+		_, err := os.Stat(file)
+		return err == nil
+	}
+	code, out := onTerminal(t, home, slices.Insert(slices.Clone(args), 1, "--yes")...).end()
+	if code != codeConnect || strings.Contains(out, "[y/N]") || saved() {
+		t.Errorf("with --yes: exit code %d, saved %v: %s", code, saved(), out)
+	}
+	term := onTerminal(t, home, args...)
+	term.answer("n\r")
+	if code, out := term.end(); code != codeConnect || !strings.Contains(out, "Save it all the same? [y/N]") || saved() {
+		t.Errorf("no: exit code %d, saved %v: %s", code, saved(), out)
+	}
+	term = onTerminal(t, home, args...)
+	term.answer("y\r")
+	if code, out := term.end(); code != codeOK || !saved() {
+		t.Errorf("yes: exit code %d, saved %v: %s", code, saved(), out)
 	}
 }
 
@@ -196,6 +295,9 @@ func TestCtrlCEndsACallAndItsServer(t *testing.T) {
 		}
 		if elapsed := time.Since(start); elapsed > 3*time.Second {
 			t.Errorf("%s: it took %s", signal, elapsed)
+		}
+		if !strings.Contains(stderr.String(), "interrupted; the call may have been executed\n") {
+			t.Errorf("%s: it says nothing about the call: %s", signal, stderr)
 		}
 		groupIsGone(t, server)
 	}

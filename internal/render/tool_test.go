@@ -43,6 +43,13 @@ Example:
 		t.Errorf("got\n%s\nwant\n%s", b.String(), want)
 	}
 	b.Reset()
+	if err := ToolPage(&b, Screen{Terminal: true, Width: 20}, Tool{Name: "search", Title: "Search everything", Example: "x"}); err != nil {
+		t.Fatal(err)
+	}
+	if first, _, _ := strings.Cut(b.String(), "\n"); first != "search  Search ever…" {
+		t.Errorf("the title on 20 columns: %q", first)
+	}
+	b.Reset()
 	if err := ToolPage(&b, Screen{}, Tool{Name: "odd", Example: "mcpctl call web odd"}); err != nil {
 		t.Fatal(err)
 	}
