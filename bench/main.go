@@ -21,7 +21,6 @@ import (
 	"runtime"
 	"slices"
 	"strings"
-	"syscall"
 	"text/tabwriter"
 	"time"
 )
@@ -154,14 +153,10 @@ func measure(args []string) int {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
-	usage, ok := cmd.ProcessState.SysUsage().(*syscall.Rusage)
-	if !ok {
-		fmt.Fprintln(os.Stderr, "this system tells no peak memory")
+	mib, err := peakMiB(cmd.ProcessState)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
 		return 1
-	}
-	mib := float64(usage.Maxrss) / 1024
-	if runtime.GOOS == "darwin" {
-		mib /= 1024 // bytes there, KiB elsewhere
 	}
 	fmt.Println()
 	fmt.Println(float64(elapsed.Microseconds())/1000, mib)
