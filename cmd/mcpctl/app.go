@@ -38,6 +38,8 @@ type app struct {
 
 	// config is loaded at most once.
 	config *config.Config
+	// unread is the exit code when nobody reads standard output to its end: that of what was to be written.
+	unread int
 	// used is the supervisor whose session the output tells of, nil if there is none.
 	used *session.Supervisor
 }
@@ -80,6 +82,9 @@ func words(args []string) []string {
 
 // finish reports err, if it has to be, and returns the exit code.
 func (a *app) finish(ctx context.Context, err error) int {
+	if isBrokenPipe(err) {
+		return a.unread
+	}
 	f, failed := classify(err, ctx.Err() != nil)
 	if !failed {
 		return codeOK

@@ -272,6 +272,9 @@ func (o *callOptions) show(ctx context.Context, a *app, c toolCall, raw json.Raw
 		a.note(fmt.Sprintf("%d more %s not shown (--max-chars %d)", missing, are, o.maxChars))
 	}
 	doc.Result, doc.Truncated = result.Raw, missing > 0
+	if result.IsError {
+		a.unread = codeTool
+	}
 	switch {
 	case saveErr != nil && (a.json() || !result.IsError):
 		return showAfterCall(a, doc, result, "--save: "+saveErr.Error())

@@ -121,13 +121,16 @@ func (o *doctorOptions) run(cmd *cobra.Command, a *app, args []string) error {
 		v := reports[i].Verdict
 		failed = failed || v == probe.Fail || v == probe.Unknown || reports[i].Incomplete
 	}
+	if failed {
+		a.unread = codeFailed
+	}
 	// What is known is shown, also when somebody did not want to wait for the rest.
 	err = o.write(context.WithoutCancel(ctx), a, reports, elapsed)
 	switch {
 	case ctx.Err() != nil:
 		a.warn("mcpctl: error: interrupted\n")
 		return reportedError(codeInterrupted)
-	case err != nil && !isBrokenPipe(err):
+	case err != nil:
 		return err
 	case failed:
 		return reportedError(codeFailed)

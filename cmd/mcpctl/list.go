@@ -311,14 +311,19 @@ func (o *listOptions) runCheck(cmd *cobra.Command, a *app, servers []config.Serv
 	}
 	wait.Wait()
 	stop()
-	if ctx.Err() != nil {
-		return context.Cause(ctx)
-	}
-	if err := a.showChecked(ctx, results); err != nil {
-		return err
-	}
 	if slices.ContainsFunc(results, func(c checked) bool { return c.failure != nil }) {
-		return reportedError(codeFailed)
+		a.unread = codeFailed
+	}
+	// What is known is shown, also when somebody did not want to wait for the rest.
+	err := a.showChecked(context.WithoutCancel(ctx), results)
+	switch {
+	case ctx.Err() != nil:
+		a.warn("mcpctl: error: interrupted\n")
+		return reportedError(codeInterrupted)
+	case err != nil:
+		return err
+	case a.unread != codeOK:
+		return reportedError(a.unread)
 	}
 	return nil
 }
