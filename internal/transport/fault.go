@@ -139,10 +139,13 @@ func (f *Fault) Error() string {
 		return "the process ended: " + f.Exit.String()
 	case KindOther, KindDNS, KindRefused, KindDial, KindTLS, KindProxy, KindSevered, KindNotHTTP, KindStart, KindTooLarge:
 	}
-	var dns *net.DNSError
-	switch {
-	case errors.As(f.Err, &dns) && dns.IsNotFound:
+	if dns, ok := errors.AsType[*net.DNSError](f.Err); ok && dns.IsNotFound {
 		return "no such host: " + dns.Name
+	}
+	switch op, ok := errors.AsType[*net.OpError](f.Err); {
+	case ok && op.Op == "dial" && op.Addr != nil && op.Err != nil:
+		// "10.0.0.1:80: connection refused", without the names of system calls.
+		return op.Addr.String() + ": " + strings.TrimPrefix(op.Err.Error(), "connect: ")
 	case f.Err != nil:
 		return f.Err.Error()
 	}
