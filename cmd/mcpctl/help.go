@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/mcpctl/mcpctl/pkg/config"
+	"github.com/mcpctl/mcpctl/pkg/probe"
 )
 
 // topic is a page of help that belongs to no command.
@@ -23,6 +24,7 @@ type topic struct {
 func topics() []topic {
 	return []topic{
 		{"arguments", "How to write the arguments of a tool", topicArguments},
+		{"checks", "What doctor looks at, in its order", topicChecks()},
 		{"config", "The configuration file", topicConfig},
 		{"environment", "The variables that mcpctl reads", topicEnvironment},
 		{"exit-codes", "What the exit codes mean", topicExitCodes},
@@ -364,3 +366,18 @@ unknown name, a missing one or a wrong type is an error with exit code 2;
 
 mcpctl tools SERVER TOOL shows the parameters of a tool, and a call of it.
 `
+
+// topicChecks is made from the list of checks, so that it never lies.
+func topicChecks() string {
+	var b strings.Builder
+	b.WriteString("mcpctl doctor walks the road of a request and makes these checks. Each passes\nwhen:\n\n")
+	for _, c := range probe.Checks() {
+		fmt.Fprintf(&b, "  %-24s %s\n", c.ID, c.Title)
+	}
+	b.WriteString(`
+The part before the dot is the stage; --only and --skip take a check or a stage.
+A check that needs one that failed is skipped, so that one fault fails one check.
+mcpctl doctor --explain CHECK says why a check matters and how to mend it.
+`)
+	return b.String()
+}

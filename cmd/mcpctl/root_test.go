@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"unicode/utf8"
 	"unicode"
 
 	"github.com/spf13/cobra"
@@ -176,6 +177,18 @@ func TestHelpTopicsTellOfEveryExitCode(t *testing.T) {
 	} {
 		if !strings.Contains(topicExitCodes, class) {
 			t.Errorf("help exit-codes does not tell of %q", class)
+		}
+	}
+}
+
+// TestTopicsFit shows that no line of a help topic is wider than a terminal.
+func TestTopicsFit(t *testing.T) {
+	const columns = 80
+	for _, topic := range topics() {
+		for line := range strings.Lines(topic.text) {
+			if n := utf8.RuneCountInString(strings.TrimRight(line, "\n")); n > columns {
+				t.Errorf("help %s: %d columns: %s", topic.name, n, line)
+			}
 		}
 	}
 }
