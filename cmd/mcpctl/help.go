@@ -376,7 +376,7 @@ func topicChecks() string {
 	}
 	b.WriteString(`
 The part before the dot is the stage; --only and --skip take a check or a stage.
-A check that needs one that failed is skipped, so that one fault fails one check.
+A check that needs one that failed is skipped: one fault fails one check.
 mcpctl doctor --explain CHECK says why a check matters and how to mend it.
 `)
 	return b.String()
