@@ -59,6 +59,8 @@ const (
 	stderrLine  = 2 << 10
 	// stderrChunk is how much is looked at in one piece, so that a secret in it is seen whole.
 	stderrChunk = 64 << 10
+	// stuckAfter is how long a write may go on that nobody waits for.
+	stuckAfter = 500 * time.Millisecond
 	// killGrace is how long the system may take to end a killed group.
 	killGrace = time.Second
 	// drainAfterExit is how long output is still read after the leader's end: a grandchild may hold the pipe open.
@@ -623,6 +625,9 @@ func (c *childConn) Write(ctx context.Context, msg jsonrpc.Message) error {
 			return &unsent
 		}
 	}
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
 	w := write{data: append(data, '\n'), ex: ex, done: make(chan error, 1)}
 	select {
 	case k.writes <- w:
@@ -650,7 +655,7 @@ func (c *childConn) Write(ctx context.Context, msg jsonrpc.Message) error {
 		return c.unsent(ex, err)
 	case <-ctx.Done():
 		ex.wrote()
-		k.stuck(w)
+		go k.watch(w)
 		return context.Cause(ctx)
 	case <-k.closed:
 		ex.wrote()
@@ -658,10 +663,17 @@ func (c *childConn) Write(ctx context.Context, msg jsonrpc.Message) error {
 	}
 }
 
-// stuck gives a child up that does not read its input: half a message is in the pipe, and nothing can follow it.
-func (k *Child) stuck(w write) {
-	if len(w.done) == 0 {
+// watch gives a child up that does not read its input: half a message is in the pipe, and nothing can follow it. A write
+// that nobody waits for any more is usually over in a moment; so the child gets one.
+func (k *Child) watch(w write) {
+	timer := time.NewTimer(stuckAfter)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
 		k.die(&Fault{Kind: KindSevered, Err: errors.New("the process does not read its standard input")})
+	case <-w.done: //nolint:errcheck // a failed write is the next one's to tell
+	case <-k.dead:
+	case <-k.closed:
 	}
 }
 

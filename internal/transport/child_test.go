@@ -170,6 +170,12 @@ func TestST06StopsReading(t *testing.T) {
 	if st := ex.State(); !st.Written || st.Answered {
 		t.Errorf("state %+v", st)
 	}
+	// Half a message is in the pipe: the child is of no use any more, and says so soon.
+	select {
+	case <-k.Dead():
+	case <-time.After(10 * time.Second):
+		t.Error("the child is still taken for alive")
+	}
 }
 
 // TestNotSent shows that a request to a dead child is known not to have been sent.

@@ -83,23 +83,30 @@ var (
 )
 
 const (
-	lostPhrases = `session (id )?(was |is )?not found|` +
+	lostPhrases = `session( |-)?(id )?(was |is )?not found|` +
+		`session ` + someID + ` (was |is )?not found|` +
+		`session ` + someID + ` has (expired|been terminated)|` +
+		`(invalid|unknown) or (missing|expired) session( |-)?(id)?|` +
+		`no (transport|session) found for session( |-)?id|` +
+		`no session with id|` +
 		`session (id )?(has |is |was )?(been )?(expired|terminated|closed|invalidated|evicted)|` +
 		`session (id )?(does not|doesn't|no longer) exists?|` +
 		`session (id )?is (unknown|invalid|stale|no longer valid)|` +
-		`(unknown|stale|expired|invalid|terminated) (mcp )?session( id)?|` +
-		`(invalid|unknown) or expired session( id)?|` +
+		`(unknown|stale|expired|invalid|terminated) (mcp )?session(( |-)?id)?|` +
 		`no (valid|active|such) session( id)?( provided)?|` +
 		`no session (found )?(with|for) (this |that |the )?(session )?id|` +
 		`session not (recognized|recognised|known)|` +
 		`could not find session`
+	// someID is an id inside a phrase: named as one, in quotes, or with a digit. "Session cookie not found" has none.
+	someID = `(with id ['"]?[\w.-]{1,80}['"]?|['"][\w.-]{1,80}['"]|[\w.-]{0,80}\d[\w.-]{0,80})`
 	// uninitialised is what a server says that has made a new, empty session of an unknown id.
 	uninitialised = `(server|session) (is |was |has )?not (been )?(yet )?initiali[sz]ed( yet)?`
 	// leadIn is what stands before a phrase that is the whole message: the name of the error, an article.
-	leadIn = `((bad request|invalid params|invalid request|not found|unauthorized|forbidden|conflict|error|mcp error -?\d+)\s*[:,.-]\s*)*` +
-		`(the |your |this )?(mcp )?`
+	leadIn = `((bad request|invalid params|invalid request|not found|unauthorized|forbidden|conflict|error|(mcp error )?-?\d+)\s*[:,.-]\s*)*` +
+		`(the |your |this )?(mcp[ -])?`
 	// leadOut is what may follow it: an id, a hint.
-	leadOut = `\s*([:;,.(-].{0,120}|(on|for|with|at) .{0,120})?`
+	leadOut = `\s*([:;,.!(-].{0,120}|(on|for|with|at) .{0,120}|[\w-]{1,80}|` +
+		`or (is |has |was |session )?(expired|invalid|unknown|terminated|not found|missing)[.!]?)?`
 )
 
 // lazily returns an expression that is compiled when it is first needed: most commands never need it.
@@ -173,7 +180,11 @@ func (ev evidence) byAnswer(e *Error) {
 		rpc.Message = string(st.Error)
 	}
 	e.RPC = rpc
-	if ev.saysLost(rpc.Message, st.SessionID) {
+	lost := ev.saysLost(rpc.Message, st.SessionID)
+	if st.SessionID && (st.Status == http.StatusNotFound || st.Status == http.StatusGone) {
+		lost = lost || sessionPhrases().MatchString(rpc.Message) // the status says the rest
+	}
+	if lost {
 		e.kind, e.Class, e.Message = kindExpired, ClassSession, rpc.Message
 		if st.Status == http.StatusInternalServerError {
 			e.kind = kindUncertain

@@ -331,8 +331,11 @@ func (o *opening) openHTTP(ctx context.Context, version string) (*Session, *Erro
 	}
 	// The SDK's own clean-up after a failure is not bound by the context: the kill switch is.
 	stop := context.AfterFunc(ctx, func() { time.AfterFunc(deleteGrace, h.Close) })
-	defer stop()
-	if err := o.connect(ctx, s, t, version, "http"); err != nil {
+	err := o.connect(ctx, s, t, version, "http")
+	if !stop() && err == nil {
+		err = classify(evidence{server: o.server.Name, method: "initialize", ctx: ended(ctx)})
+	}
+	if err != nil {
 		s.deleteAbandoned(ctx)
 		h.Close()
 		return nil, err
@@ -464,8 +467,7 @@ func (o *opening) connect(ctx context.Context, s *Session, t mcp.Transport, vers
 	s.info.Spans, s.info.Notes = o.spans, o.notes
 	o.mu.Unlock()
 	if !o.pins("") && !o.pins(s.info.ProtocolVersion) {
-		_ = cs.Close()
-		return &Error{
+		return &Error{ // the caller ends what was opened
 			Server: o.server.Name, Phase: "initialize", Class: ClassProtocol, kind: kindProtocol,
 			Message: fmt.Sprintf("the server speaks protocol %s, and %s is wanted", s.info.ProtocolVersion, o.server.Protocol),
 			Hint:    "leave --protocol (the key protocol) out, or set it to the server's version",

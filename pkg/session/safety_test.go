@@ -40,6 +40,8 @@ func TestApplicationErrors(t *testing.T) {
 		"browser session not found: tab-3",
 		"Order placed. Warning: invalid session for audit log",
 		"session_id is required",
+		"session cookie not found",
+		"session key is required",
 	} {
 		r.refusal = text
 		_, err := call(t.Context(), s, "x", nil, false)
@@ -59,6 +61,10 @@ func TestWholePhrases(t *testing.T) {
 		"Session not found", "Session not found: 1234", "Bad Request: No valid session ID provided", "Stale session",
 		"Invalid params: Invalid or expired session", "MCP session is unknown on this API instance", "Session expired.",
 		"MCP error -32001: Session not found", "The session has been terminated", "Unauthorized: Session not found",
+		"Session not found or expired", "Session abc-123 not found", "No transport found for sessionId",
+		"Invalid or missing session ID", "Session not found!", "Session expired or invalid", "unknown MCP session id x",
+		"No session with id 7", "-32001: session not found", "Session with ID abc not found", `Session "abc" not found`,
+		"Invalid sessionId", "Unknown sessionId: x", "Mcp-Session-Id not found", "Error: session 'x' has expired",
 	} {
 		if !(evidence{}).saysLost(text, true) {
 			t.Errorf("%q is not recognised", text)
@@ -288,5 +294,33 @@ func TestNotSent(t *testing.T) {
 	var e *Error
 	if !errors.As(err, &e) || e.Outcome != OutcomeNotSent || !e.Retryable {
 		t.Errorf("err = %v", err)
+	}
+}
+
+// TestImpatientCallers shows that callers who leave at once take nothing away from a call that is on its way on the same
+// child.
+func TestImpatientCallers(t *testing.T) {
+	s := supervise(t, faultChild(t, "healthy"))
+	if _, err := list(t.Context(), s); err != nil {
+		t.Fatal(err)
+	}
+	long := make(chan error, 1)
+	go func() {
+		_, err := call(t.Context(), s, "slow", map[string]any{"ms": 700}, false)
+		long <- err
+	}()
+	gone, cancel := context.WithCancel(t.Context())
+	cancel()
+	for range 100 {
+		_, _ = list(gone, s)
+		brief, cancel := context.WithTimeout(t.Context(), 50*time.Microsecond)
+		_, _ = list(brief, s)
+		cancel()
+	}
+	if err := <-long; err != nil {
+		t.Errorf("the call in flight: %v", err)
+	}
+	if n := s.Stats().Handshakes; n != 1 {
+		t.Errorf("%d handshakes", n)
 	}
 }

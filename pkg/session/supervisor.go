@@ -233,12 +233,13 @@ func notSent(err error) error {
 	}
 	out := *e // it is shared by all that waited for the opening
 	out.Outcome = OutcomeNotSent
-	switch e.Class {
-	case ClassConnect, ClassTimeout, ClassBusy, ClassSession:
-		out.Retryable = true
-	case ClassConfig, ClassProtocol, ClassAuth, ClassAnswered, ClassUnknownOutcome, ClassInterrupted:
-	}
+	out.Retryable = mayPass(e)
 	return &out
+}
+
+// mayPass reports whether an opening that failed may succeed when it is tried again.
+func mayPass(e *Error) bool {
+	return e.Retryable || e.kind == kindTimeout || e.kind == kindBusy || e.kind == kindExpired || passes(e)
 }
 
 // recovered keeps the latest recovery.
@@ -283,7 +284,7 @@ func (s *Supervisor) notReplaced(failure *Error, err error, rec *Recovery, harml
 	out.Class = ClassSession
 	out.Message = fmt.Sprintf("the session was lost (%s) and could not be replaced: %s", failure.Message, why)
 	out.Hint = e.Hint
-	out.Retryable = true
+	out.Retryable = mayPass(e)
 	if e.Status != 0 {
 		out.Status = e.Status
 	}
@@ -432,7 +433,9 @@ func (s *Supervisor) putAside(why string) {
 		// Other requests may still be answered on it: what this one met is no reason to cut them off. Their own limits bound
 		// them, and Close of the supervisor does.
 		if old.child == nil {
-			old.wait(s.ctx)
+			ctx, cancel := withLimit(s.ctx, s.limits.Request)
+			defer cancel()
+			old.wait(ctx)
 		}
 		old.closeHasty()
 	})
