@@ -110,7 +110,9 @@ func (d *doctor) stages() {
 	var skipped []string
 	for _, st := range stagesOf(d.r) {
 		if st.status == probe.Skip {
-			skipped = append(skipped, st.name)
+			if st.blocked { // else it had nothing to look at, which is no news
+				skipped = append(skipped, st.name)
+			}
 			continue
 		}
 		part := mark(d.s, st.status) + " " + st.name
@@ -301,6 +303,7 @@ func (d *doctor) detail(text, indent string, most int) {
 type stageSum struct {
 	name    string
 	status  probe.Status
+	blocked bool
 	elapsed time.Duration
 }
 
@@ -318,6 +321,7 @@ func stagesOf(r probe.Report) []stageSum {
 		if rank(res.Status) > rank(sums[i].status) {
 			sums[i].status = res.Status
 		}
+		sums[i].blocked = sums[i].blocked || res.Blocked != ""
 		sums[i].elapsed += res.Elapsed
 	}
 	return sums

@@ -45,6 +45,13 @@ func result(id string, status probe.Status, message string, ms int) probe.Result
 	}
 }
 
+// blocked is a check that was skipped because of the broken one.
+func blocked(id string) probe.Result {
+	r := result(id, probe.Skip, "needs http.endpoint", 0)
+	r.Blocked = "http.endpoint"
+	return r
+}
+
 // reports are one of each verdict.
 func reports() []probe.Report {
 	broken := result("http.endpoint", probe.Fail, "initialize: the answer is a web page (200 text/html): \"Sign in\x1b[2J\"", 12)
@@ -59,8 +66,7 @@ func reports() []probe.Report {
 			Cause: &probe.Cause{Check: broken.ID, Class: broken.Class, Message: broken.Message, Detail: broken.Detail, Fix: broken.Fix},
 			Results: []probe.Result{
 				result("config.entry", probe.Pass, "valid", 0), result("net.tcp", probe.Pass, "127.0.0.1:1", 38), broken,
-				result("auth.access", probe.Skip, "needs http.endpoint", 0), result("session.open", probe.Skip, "needs http.endpoint", 0),
-				result("tools.list", probe.Skip, "needs http.endpoint", 0),
+				result("baseline.none", probe.Skip, "nothing to compare with", 0), blocked("auth.access"), blocked("session.open"), blocked("tools.list"),
 			},
 		},
 		{

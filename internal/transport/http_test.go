@@ -242,13 +242,10 @@ func TestSilentErrorBody(t *testing.T) {
 func TestRetryAfter(t *testing.T) {
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	for value, want := range map[string]time.Duration{
-		"3": 3 * time.Second, " 0 ": 0, "-5": 0, "99999999999": 0, "9999999": 24 * time.Hour,
+		"3": 3 * time.Second, " 0 ": 0, "-5": 0, "9999999": 24 * time.Hour,
 		"Fri, 02 Jan 2026 03:04:15 GMT": 10 * time.Second, "Fri, 02 Jan 2026 03:04:00 GMT": 0,
 	} {
 		got, ok := retryAfter(http.Header{"Retry-After": {value}}, now)
-		if value == "99999999999" {
-			continue // out of range on some platforms, a day on others
-		}
 		if !ok || got != want {
 			t.Errorf("%q: %s, %v", value, got, ok)
 		}

@@ -70,6 +70,8 @@ type Result struct {
 	ID      string
 	Title   string
 	Elapsed time.Duration
+	// Blocked is the ID of the broken check because of which this one was skipped, "" if it was not.
+	Blocked string
 	Finding
 }
 

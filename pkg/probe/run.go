@@ -22,7 +22,7 @@ func Run(ctx context.Context, t *Target, checks []Check) Report {
 		}
 		r := Result{ID: c.ID, Title: c.Title}
 		if root := unmet(c.Needs, blocked); root != "" {
-			r.Finding = Finding{Status: Skip, Message: "needs " + root}
+			r.Finding, r.Blocked = Finding{Status: Skip, Message: "needs " + root}, root
 			blocked[c.ID] = root
 		} else {
 			if ctx.Err() == nil {

@@ -125,8 +125,6 @@ type evidence struct {
 	opened bool
 	// legacy is set on sessions of the era with handshakes.
 	legacy bool
-	// repeatable is set when the request may be executed twice.
-	repeatable bool
 }
 
 // classify turns evidence into an error.
@@ -268,9 +266,9 @@ func (ev evidence) byStatus(e *Error, f *transport.Fault) {
 		switch {
 		case lost:
 			e.kind, e.Class = kindExpired, ClassSession
-		case f.HasRetryAfter || ev.repeatable || !ev.opened:
+		case f.HasRetryAfter || !ev.opened:
 			e.kind, e.Class = kindBusy, ClassBusy
-		default:
+		default: // the supervisor weighs it, knowing whether the request may be repeated
 			e.kind, e.Class = kindSevered, ClassConnect
 		}
 		return

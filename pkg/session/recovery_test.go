@@ -358,9 +358,6 @@ func TestSE04WaitsForTheServer(t *testing.T) {
 		t.Fatal(err)
 	}
 	r.forget()
-	r.mu.Lock()
-	r.down = 0
-	r.mu.Unlock()
 	// The session is gone, and once that is known the server answers 503 for a while.
 	var once sync.Once
 	r.hold = func(method string) {

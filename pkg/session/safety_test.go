@@ -208,7 +208,7 @@ func TestTL01Replacement(t *testing.T) {
 
 // TestSSELostSession shows that the older transport's "session not found" is a lost session too.
 func TestSSELostSession(t *testing.T) {
-	srv, entry := fault(t, "sse-only-legacy")
+	_, entry := fault(t, "sse-only-legacy")
 	s := supervise(t, entry)
 	if _, err := list(t.Context(), s); err != nil {
 		t.Fatal(err)
@@ -226,7 +226,6 @@ func TestSSELostSession(t *testing.T) {
 	if st := s.Stats(); st.Handshakes != 2 || st.Recovery == nil || !strings.Contains(st.Recovery.Cause, "stream") {
 		t.Errorf("stats %+v, recovery %+v", st, st.Recovery)
 	}
-	_ = srv
 }
 
 // TestRetryUnsafe shows that a repetition that somebody accepted does not make the outcome known: when no answer comes, the

@@ -195,7 +195,7 @@ func (s *Session) Raw(ctx context.Context, method string, params any) (json.RawM
 	if err == nil && st.Error == nil {
 		err = errors.New("the request was not sent")
 	}
-	return nil, s.judge(ctx, method, st, err, false)
+	return nil, s.judge(ctx, method, st, err)
 }
 
 // begin counts a request in.
@@ -235,7 +235,7 @@ func (s *Session) wait(ctx context.Context) {
 }
 
 // judge turns the failure of a request on this session into an error.
-func (s *Session) judge(ctx context.Context, method string, st transport.ExchangeState, err error, repeatable bool) *Error {
+func (s *Session) judge(ctx context.Context, method string, st transport.ExchangeState, err error) *Error {
 	if dead, ok := errors.AsType[*transport.Fault](s.Dead()); ok && st.Method == "" {
 		unsent := *dead // the SDK had given the connection up before
 		unsent.Written = false
@@ -243,7 +243,7 @@ func (s *Session) judge(ctx context.Context, method string, st transport.Exchang
 	}
 	return classify(evidence{
 		server: s.server, method: method, state: st, err: err, ctx: ended(ctx),
-		opened: true, legacy: s.legacy() && s.child == nil, repeatable: repeatable,
+		opened: true, legacy: s.legacy() && s.child == nil,
 	})
 }
 
