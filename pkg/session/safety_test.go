@@ -258,9 +258,12 @@ func TestRetryUnsafe(t *testing.T) {
 			if !errors.As(err, &e) || e.Class != ClassUnknownOutcome || e.Retryable || e.Outcome != OutcomeUnknown {
 				t.Errorf("err = %v, retryable %v", err, e != nil && e.Retryable)
 			}
-			want := int32(2)
+			want, says := int32(2), "may have been executed twice"
 			if down {
-				want = 1
+				want, says = 1, "so it was not repeated"
+			}
+			if err != nil && !strings.Contains(err.Error(), says) {
+				t.Errorf("%q does not say %q", err, says)
 			}
 			if n := r.calls.Load(); n != want {
 				t.Errorf("%d executions, want %d", n, want)
@@ -321,5 +324,27 @@ func TestImpatientCallers(t *testing.T) {
 	}
 	if n := s.Stats().Handshakes; n != 1 {
 		t.Errorf("%d handshakes", n)
+	}
+}
+
+// TestRefusedThenSevered shows what is said when a request was refused by a dead session, and the connection broke after
+// its one repetition: it may have been executed, once.
+func TestRefusedThenSevered(t *testing.T) {
+	r := newRestartable(t)
+	s := supervise(t, r.entry())
+	if _, err := s.Session(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	r.forget()
+	r.handle = func(_ http.ResponseWriter, req *http.Request, method string) bool {
+		if method == "tools/call" && req.Header.Get("Mcp-Session-Id") == "session-2" {
+			r.calls.Add(1)
+			panic(http.ErrAbortHandler)
+		}
+		return false
+	}
+	_, err := call(t.Context(), s, "x", nil, false)
+	if ClassOf(err) != ClassUnknownOutcome || !strings.Contains(err.Error(), "sent again") || r.calls.Load() != 1 {
+		t.Errorf("err = %v, %d executions", err, r.calls.Load())
 	}
 }

@@ -213,7 +213,11 @@ func (s *Supervisor) recover(ctx context.Context, req Request, lost *Session, se
 	v := decide(again.kind, req.Repeatable)
 	switch {
 	case v.fresh && !v.repeat || !req.Repeatable && failure.Outcome == OutcomeUnknown && again.Outcome != OutcomeExecuted:
-		return unknownOutcome(again, rec)
+		out := unknownOutcome(again, rec)
+		if failure.Outcome == OutcomeUnknown {
+			out.Message = fmt.Sprintf("the connection failed after the request was sent, and again after its repetition, which was allowed (%s); it may have been executed twice", again.Message)
+		}
+		return out
 	case again.kind == kindExpired || again.kind == kindUncertain:
 		// Another session would be lost too.
 		again.Class = ClassSession
@@ -294,11 +298,14 @@ func (s *Supervisor) notReplaced(failure *Error, err error, rec *Recovery, harml
 	return &out
 }
 
-// unknownOutcome is the failure of a request that may have been executed and was not repeated.
+// unknownOutcome is the failure of a request that may have been executed: not repeated, unless somebody accepted that.
 func unknownOutcome(failure *Error, rec *Recovery) *Error {
 	out := *failure
 	out.Class, out.Outcome, out.Retryable, out.Recovery = ClassUnknownOutcome, OutcomeUnknown, false, rec
 	out.Message = fmt.Sprintf("the connection failed after the request was sent (%s); it may have been executed, so it was not repeated", failure.Message)
+	if rec != nil && rec.Repeated { // the repetition is meant: what came before it had been refused
+		out.Message = fmt.Sprintf("the connection failed after the request was sent again (%s); it may have been executed", failure.Message)
+	}
 	out.Hint = "check with a read-only call whether it took effect"
 	if rec != nil && rec.NewGeneration > 0 {
 		out.Hint = "a fresh session stands ready: " + out.Hint
@@ -325,7 +332,10 @@ func (s *Supervisor) try(ctx context.Context, req Request, sess *Session, fn fun
 		}
 		if deadline, ok := ctx.Deadline(); ok && time.Now().Add(pause).After(deadline) {
 			failure.Retryable = true
-			failure.Hint = fmt.Sprintf("the server asks to wait %s, which is past the limit %s", pause.Round(time.Millisecond), s.limits.Request)
+			failure.Hint = fmt.Sprintf("it stayed busy to the end of the limit %s", s.limits.Request)
+			if failure.RetryAfter > 0 {
+				failure.Hint = fmt.Sprintf("the server asks to wait %s, which is past the limit %s", failure.RetryAfter, s.limits.Request)
+			}
 			return failure
 		}
 		if !sleep(ctx, pause) {
