@@ -338,6 +338,9 @@ func (o *opening) openHTTP(ctx context.Context, version string) (*Session, *Erro
 	if err != nil {
 		s.deleteAbandoned(ctx)
 		h.Close()
+		if s.sdk != nil {
+			_ = s.sdk.Close() // it was opened, and is not wanted: its goroutines end
+		}
 		return nil, err
 	}
 	return s, nil

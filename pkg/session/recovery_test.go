@@ -391,12 +391,12 @@ func TestSE06NoFreshSession(t *testing.T) {
 		t.Fatal(err)
 	}
 	r.forget()
-	r.hold = func(method string) {
-		if method == "server/discover" {
-			r.mu.Lock()
-			r.down = 2 // the probe and initialize
-			r.mu.Unlock()
+	r.handle = func(w http.ResponseWriter, _ *http.Request, method string) bool {
+		if method != "server/discover" && method != "initialize" {
+			return false
 		}
+		http.Error(w, "starting", http.StatusServiceUnavailable)
+		return true
 	}
 	_, err := call(t.Context(), s, "x", nil, false)
 	var e *Error

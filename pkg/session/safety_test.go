@@ -285,6 +285,17 @@ func TestPinnedProtocol(t *testing.T) {
 			_ = s.Close()
 		}
 	}
+	// Over HTTP nothing of the session that was opened is left: no goroutine (TestMain looks), and nothing at the server.
+	r := newRestartable(t)
+	entry := r.entry()
+	entry.Protocol = "2025-06-18"
+	if _, err := (&Dialer{}).Dial(t.Context(), entry); ClassOf(err) != ClassProtocol {
+		t.Errorf("over HTTP: %v", err)
+	}
+	if r.mu.Lock(); len(r.sessions) != 0 {
+		t.Errorf("%d sessions are left at the server", len(r.sessions))
+	}
+	r.mu.Unlock()
 }
 
 // TestNotSent shows that a call for which no session could be opened is known not to have been sent.
