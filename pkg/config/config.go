@@ -69,6 +69,7 @@ type Server struct {
 	Timeout        time.Duration
 	Wait           time.Duration
 	SessionWait    time.Duration
+	MaxTimeout     time.Duration
 
 	SkipPreflight bool
 	Tools         ToolFilter

@@ -1,26 +1,8 @@
 package session
 
 // What a failed request means is decided here, in one place, from evidence below the SDK: type, status and phase, and
-// words only where servers say it in words alone. The table:
-//
-//	kind        evidence                                                      fresh session  repeat
-//	expired     404 or 410 to a request that carried a session id; 400, 401,  yes            yes: it was refused
-//	            403, 409, 503 or a JSON-RPC error with a phrase about the
-//	            transport's session
-//	uncertain   500 with such a phrase: lost, but perhaps after execution     yes            as severed
-//	notSent     no byte of the request was written                            yes            yes
-//	severed     EOF, reset, stream end without response, child died during    yes            only if harmless
-//	            the request, 502, 504, 503 without Retry-After on a request
-//	            that may not be repeated
-//	busy        429, 503                                                      no             after a wait
-//	auth        401, 403 otherwise                                            no             no
-//	protocol    undecodable, wrong content type, other statuses               no             no
-//	broken      other 5xx: it may have been executed                          no             no
-//	answered    any other JSON-RPC error                                      no             no
-//	timeout     the caller's deadline                                         no             no
-//	interrupted the caller's cancellation                                     no             no
-//
-// A tool's result is never looked at: an error result that says "session not found" is an application's matter.
+// words only where servers say it in words alone. The table is rows; decide says what may be done about each kind. A
+// tool's result is never looked at: an error result that says "session not found" is an application's matter.
 
 import (
 	"context"
@@ -29,6 +11,7 @@ import (
 	"fmt"
 	"net/http"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 
@@ -41,17 +24,28 @@ import (
 type kind int
 
 const (
+	// kindProtocol is an answer that is no MCP, or not the one that was asked for.
 	kindProtocol kind = iota
+	// kindExpired is a session that the server does not know any more: it refused the request.
 	kindExpired
+	// kindUncertain is a lost session of a request that may have been executed before.
 	kindUncertain
+	// kindNotSent is a request of which no byte was written.
 	kindNotSent
+	// kindSevered is a request whose answer was lost with the connection.
 	kindSevered
+	// kindBusy is a server that asks to come back later.
 	kindBusy
+	// kindAuth is a server that wants authorization, or refuses the one it got.
 	kindAuth
+	// kindBroken is a server that failed, perhaps after it had executed the request.
 	kindBroken
+	// kindAnswered is any other JSON-RPC error.
 	kindAnswered
+	// kindTimeout and kindInterrupted are the caller's: a limit, a wish to stop.
 	kindTimeout
 	kindInterrupted
+	// kindConfig is an entry that cannot be used.
 	kindConfig
 )
 
@@ -127,69 +121,164 @@ type evidence struct {
 	legacy bool
 }
 
-// classify turns evidence into an error.
-func classify(ev evidence) *Error {
-	e := &Error{Server: ev.server, Phase: ev.method, Err: ev.err}
-	if e.Phase == "" {
-		e.Phase = ev.state.Method
+// seen is what the rows look at: the evidence, sorted.
+type seen struct {
+	evidence
+	// fault is what went wrong on the wire, nil if nothing did, or an answer came all the same.
+	fault *transport.Fault
+	// rpc is the JSON-RPC error of the answer, or in the body of an error status; nil if there is none.
+	rpc *RPCError
+	// status is that of the HTTP answer, 0 if there was none.
+	status int
+	// lost is set when the words are those of a server that does not know the transport's session.
+	lost bool
+}
+
+// row is one line of the table.
+type row struct {
+	// id names the row in tests.
+	id string
+	// evidence says in words what fits looks for.
+	evidence string
+	fits     func(seen) bool
+	kind     kind
+	// class is the failure's, and opening the one it has while the session is being opened, if that differs.
+	class, opening Class
+}
+
+// rows returns the table. The first row that fits decides; the last one always fits.
+func rows() []row {
+	status := func(codes ...int) func(seen) bool {
+		return func(s seen) bool { return s.isStatus() && slices.Contains(codes, s.status) }
 	}
+	and := func(fits ...func(seen) bool) func(seen) bool {
+		return func(s seen) bool {
+			for _, fit := range fits {
+				if !fit(s) {
+					return false
+				}
+			}
+			return true
+		}
+	}
+	answered := func(s seen) bool { return s.state.Answered && s.rpc != nil }
+	carried := func(s seen) bool { return s.fault.SessionID }
+	lost := func(s seen) bool { return s.lost }
+	written := func(s seen) bool { return s.fault.Written }
+	faults := func(kinds ...transport.Kind) func(seen) bool {
+		return func(s seen) bool { return s.fault != nil && slices.Contains(kinds, s.fault.Kind) }
+	}
+	broken := faults(transport.KindSevered, transport.KindExit, transport.KindOther)
+	return []row{
+		// The caller's own end comes first: whatever the wire showed after it is a consequence.
+		{"limit", "a limit of the caller ran out", func(s seen) bool { return s.abandoned() && !s.interrupted() }, kindTimeout, ClassTimeout, ""},
+		{"interrupted", "the caller wants to stop", seen.abandoned, kindInterrupted, ClassInterrupted, ""},
+
+		{"answer-lost-500", "a JSON-RPC error under 500 that says the session is gone", func(s seen) bool {
+			return answered(s) && s.lost && s.status == http.StatusInternalServerError
+		}, kindUncertain, ClassSession, ""},
+		{"answer-lost", "a JSON-RPC error that says the session is gone", and(answered, lost), kindExpired, ClassSession, ""},
+		{"answer", "any other JSON-RPC error", answered, kindAnswered, ClassAnswered, ""},
+
+		{"unreachable-written", "DNS, dial, TLS, proxy or start failed for a request that had been written", and(seen.unreachable, written), kindSevered, ClassConnect, ""},
+		{"unreachable", "DNS, dial, TLS, proxy or start failed", seen.unreachable, kindNotSent, ClassConnect, ""},
+		{"severed", "EOF, reset, stream end without response, child died during the request", and(broken, written), kindSevered, ClassConnect, ""},
+		{"dead", "the connection was gone before a byte was written", broken, kindNotSent, ClassConnect, ""},
+
+		{"gone", "404 or 410 to a request that carried a session id", and(status(http.StatusNotFound, http.StatusGone), carried), kindExpired, ClassSession, ""},
+		{"lost", "400, 409 or 503 with a phrase about the session", and(status(http.StatusBadRequest, http.StatusConflict, http.StatusServiceUnavailable), lost), kindExpired, ClassSession, ""},
+		{"lost-unauthorized", "401 or 403 with such a phrase and without a challenge", and(status(http.StatusUnauthorized, http.StatusForbidden), lost, func(s seen) bool {
+			return s.fault.Challenge == ""
+		}), kindExpired, ClassSession, ""},
+		{"lost-500", "500 with such a phrase: lost, but perhaps after execution", and(status(http.StatusInternalServerError), lost), kindUncertain, ClassSession, ""},
+		{"auth", "401 or 403 otherwise", status(http.StatusUnauthorized, http.StatusForbidden), kindAuth, ClassAuth, ""},
+		{"rate-limit", "429", status(http.StatusTooManyRequests), kindBusy, ClassBusy, ""},
+		{"unavailable", "503 with Retry-After, and any 503 while opening", and(status(http.StatusServiceUnavailable), func(s seen) bool {
+			return s.fault.HasRetryAfter || !s.opened
+		}), kindBusy, ClassBusy, ""},
+		// The supervisor weighs it, knowing whether the request may be repeated.
+		{"unavailable-now", "503 without Retry-After", status(http.StatusServiceUnavailable), kindSevered, ClassConnect, ""},
+		{"gateway", "502 or 504", status(http.StatusBadGateway, http.StatusGatewayTimeout), kindSevered, ClassConnect, ""},
+		{"server-error", "any other 5xx: it may have been executed", func(s seen) bool {
+			return s.isStatus() && s.status >= http.StatusInternalServerError
+		}, kindBroken, ClassProtocol, ClassConnect},
+		{"status", "any other status that is no success", seen.isStatus, kindProtocol, ClassProtocol, ClassConnect},
+
+		{"elsewhere", "a redirect that is not followed, a web page", func(s seen) bool {
+			return s.fault != nil && (s.fault.Kind == transport.KindRedirect || s.fault.Kind == transport.KindContent && s.fault.IsPage())
+		}, kindProtocol, ClassProtocol, ClassConnect},
+		{"content", "an answer that is not JSON-RPC, not HTTP, too large", func(s seen) bool { return s.fault != nil }, kindProtocol, ClassProtocol, ""},
+
+		// Without a fault on the wire there is only what the SDK says.
+		{"refused-by-sdk", "the SDK had given the connection up before the transport saw anything", func(s seen) bool {
+			return s.opened && s.state.Method == "" && errors.Is(s.err, mcp.ErrConnectionClosed)
+		}, kindNotSent, ClassConnect, ""},
+		{"no-answer", "written, and the SDK gave up before the answer", func(s seen) bool {
+			return s.state.Written && !s.state.Answered
+		}, kindSevered, ClassConnect, ""},
+		{"undecodable", "an answer that the SDK cannot use", func(seen) bool { return true }, kindProtocol, ClassProtocol, ""},
+	}
+}
+
+// isStatus reports whether the answer was an HTTP status without a JSON-RPC response of the request's own.
+func (s seen) isStatus() bool { return s.fault != nil && s.fault.Kind == transport.KindStatus }
+
+// unreachable reports whether there was no connection to write to.
+func (s seen) unreachable() bool {
+	if s.fault == nil {
+		return false
+	}
+	switch s.fault.Kind {
+	case transport.KindDNS, transport.KindRefused, transport.KindDial, transport.KindTLS, transport.KindProxy, transport.KindStart:
+		return true
+	case transport.KindOther, transport.KindSevered, transport.KindStatus, transport.KindRedirect, transport.KindContent,
+		transport.KindNotHTTP, transport.KindExit, transport.KindTooLarge:
+	}
+	return false
+}
+
+// abandoned reports whether the caller gave the request up before its answer.
+func (s seen) abandoned() bool {
+	return s.ctx != nil && (!s.state.Answered || errors.Is(s.err, context.DeadlineExceeded) || errors.Is(s.err, context.Canceled))
+}
+
+// interrupted reports whether the caller's context was cancelled, for no reason that it gave.
+func (s seen) interrupted() bool {
+	return errors.Is(s.ctx, context.Canceled)
+}
+
+// sort looks the evidence through.
+func (ev evidence) sort() seen {
 	st := ev.state
-	switch {
-	case ev.ctx != nil && (!st.Answered || errors.Is(ev.err, context.DeadlineExceeded) || errors.Is(ev.err, context.Canceled)):
-		// Whatever the wire showed after that is a consequence.
-		ev.byContext(e)
-	case st.Answered && st.Error != nil:
-		ev.byAnswer(e)
-	case st.Fault != nil && !st.Answered:
-		ev.byFault(e, st.Fault)
-	default:
-		ev.bySDK(e)
+	s := seen{evidence: ev, status: st.Status}
+	if st.Answered && st.Error != nil {
+		s.rpc = rpcError(st.Error)
+		s.lost = ev.saysLost(s.rpc.Message, st.SessionID)
+		if st.SessionID && (st.Status == http.StatusNotFound || st.Status == http.StatusGone) {
+			s.lost = s.lost || sessionPhrases().MatchString(s.rpc.Message) // the status says the rest
+		}
+		return s
 	}
-	if ev.opened {
-		e.Outcome = outcomeOf(e.kind, st)
+	if st.Fault == nil || st.Answered {
+		return s
+	}
+	s.fault, s.status = st.Fault, st.Fault.Status
+	words := string(s.fault.Body)
+	if s.fault.RPCError != nil {
+		s.rpc = rpcError(s.fault.RPCError)
+		words = s.rpc.Message
+	}
+	s.lost = s.fault.SessionID && sessionPhrases().MatchString(words) || ev.saysLost(words, s.fault.SessionID)
+	return s
+}
+
+// rpcError reads a JSON-RPC error object; one that is malformed is its own message.
+func rpcError(raw json.RawMessage) *RPCError {
+	e := &RPCError{}
+	if json.Unmarshal(raw, e) != nil {
+		e.Message = string(raw)
 	}
 	return e
-}
-
-func (ev evidence) byContext(e *Error) {
-	if limit, ok := errors.AsType[*limitError](ev.ctx); ok {
-		e.kind, e.Class, e.Limit = kindTimeout, ClassTimeout, &limit.limit
-		e.Message = fmt.Sprintf("no answer within %s", limit.limit)
-		e.Hint = fmt.Sprintf("raise it with %s, or see what the server is doing", limit.limit.Flag())
-		return
-	}
-	if errors.Is(ev.ctx, context.DeadlineExceeded) {
-		e.kind, e.Class, e.Message = kindTimeout, ClassTimeout, "no answer within the caller's deadline"
-		return
-	}
-	if !errors.Is(ev.ctx, context.Canceled) { // a cause that the caller gave
-		e.kind, e.Class, e.Message = kindTimeout, ClassTimeout, ev.ctx.Error()
-		return
-	}
-	e.kind, e.Class, e.Message = kindInterrupted, ClassInterrupted, "interrupted"
-}
-
-// byAnswer judges a JSON-RPC error.
-func (ev evidence) byAnswer(e *Error) {
-	st := ev.state
-	e.Status = st.Status
-	rpc := &RPCError{}
-	if json.Unmarshal(st.Error, rpc) != nil {
-		rpc.Message = string(st.Error)
-	}
-	e.RPC = rpc
-	lost := ev.saysLost(rpc.Message, st.SessionID)
-	if st.SessionID && (st.Status == http.StatusNotFound || st.Status == http.StatusGone) {
-		lost = lost || sessionPhrases().MatchString(rpc.Message) // the status says the rest
-	}
-	if lost {
-		e.kind, e.Class, e.Message = kindExpired, ClassSession, rpc.Message
-		if st.Status == http.StatusInternalServerError {
-			e.kind = kindUncertain
-		}
-		return
-	}
-	e.kind, e.Class, e.Message = kindAnswered, ClassAnswered, rpc.Error()
 }
 
 // saysLost reports whether the whole of a text says that the transport's session is gone, as the message of a JSON-RPC
@@ -201,106 +290,75 @@ func (ev evidence) saysLost(text string, carried bool) bool {
 		(carried || ev.opened && ev.legacy) && wholeInitPhrase().MatchString(text)
 }
 
-// byFault judges what went wrong on the wire.
-func (ev evidence) byFault(e *Error, f *transport.Fault) {
-	e.Err = f
-	e.Message = f.Error()
-	describeFault(e, f)
-	switch f.Kind {
-	case transport.KindDNS, transport.KindRefused, transport.KindDial, transport.KindTLS, transport.KindProxy,
-		transport.KindStart:
-		e.kind, e.Class = kindNotSent, ClassConnect
-		if f.Written {
-			e.kind = kindSevered
+// row returns the first row of the table that fits.
+func (s seen) row() row {
+	for _, r := range rows() {
+		if r.fits(s) {
+			return r
 		}
-		if !ev.opened && f.Kind != transport.KindStart {
+	}
+	panic("the last row fits always")
+}
+
+// classify turns evidence into an error.
+func classify(ev evidence) *Error {
+	s := ev.sort()
+	r := s.row()
+	e := &Error{Server: ev.server, Phase: ev.method, Err: ev.err, kind: r.kind, Class: r.class}
+	if r.opening != "" && !ev.opened {
+		e.Class = r.opening // no MCP server was reached
+	}
+	if e.Phase == "" {
+		e.Phase = ev.state.Method
+	}
+	s.describe(e, r)
+	if ev.opened {
+		e.Outcome = outcomeOf(e.kind, ev.state)
+	}
+	return e
+}
+
+// describe says what happened.
+func (s seen) describe(e *Error, r row) {
+	switch {
+	case r.kind == kindTimeout:
+		s.describeLimit(e)
+	case r.kind == kindInterrupted:
+		e.Message = "interrupted"
+	case s.state.Answered && s.rpc != nil:
+		e.Status, e.RPC, e.Message = s.status, s.rpc, s.rpc.Error()
+		if s.lost {
+			e.Message = s.rpc.Message
+		}
+	case s.fault != nil:
+		e.Err, e.RPC, e.Message = s.fault, s.rpc, s.fault.Error()
+		if s.isStatus() && s.rpc != nil {
+			e.Message = fmt.Sprintf("HTTP %d %s: %s", s.status, http.StatusText(s.status), s.rpc.Error())
+		}
+		describeFault(e, s.fault)
+		if s.unreachable() && !s.opened && s.fault.Kind != transport.KindStart {
 			e.Phase = "connect"
 		}
-	case transport.KindSevered, transport.KindExit, transport.KindOther:
-		e.kind, e.Class = kindNotSent, ClassConnect
-		if f.Written {
-			e.kind = kindSevered
-		}
-	case transport.KindStatus:
-		ev.byStatus(e, f)
-	case transport.KindRedirect, transport.KindContent, transport.KindNotHTTP, transport.KindTooLarge:
-		e.kind, e.Class = kindProtocol, ClassProtocol
-		if !ev.opened && (f.Kind == transport.KindRedirect || f.IsPage()) {
-			e.Class = ClassConnect // no MCP server was reached
-		}
+	case r.kind == kindNotSent:
+		e.Message = "the connection is closed"
+	case r.kind == kindSevered:
+		e.Message = "the connection broke before the answer"
+	default:
+		e.Message = plain(s.err)
 	}
 }
 
-// byStatus judges an HTTP status without a JSON-RPC response of the request's own.
-func (ev evidence) byStatus(e *Error, f *transport.Fault) {
-	words := string(f.Body)
-	var rpc RPCError
-	if f.RPCError != nil && json.Unmarshal(f.RPCError, &rpc) == nil {
-		words = rpc.Message
-		e.RPC = &rpc
-		e.Message = fmt.Sprintf("HTTP %d %s: %s", f.Status, http.StatusText(f.Status), rpc.Error())
-	}
-	lost := f.SessionID && sessionPhrases().MatchString(words) || ev.saysLost(words, f.SessionID)
-	switch f.Status {
-	case http.StatusNotFound, http.StatusGone:
-		if f.SessionID {
-			e.kind, e.Class = kindExpired, ClassSession
-			return
-		}
-	case http.StatusBadRequest, http.StatusConflict:
-		if lost {
-			e.kind, e.Class = kindExpired, ClassSession
-			return
-		}
-	case http.StatusUnauthorized, http.StatusForbidden:
-		if lost && f.Challenge == "" {
-			e.kind, e.Class = kindExpired, ClassSession
-			return
-		}
-		e.kind, e.Class = kindAuth, ClassAuth
-		return
-	case http.StatusTooManyRequests:
-		e.kind, e.Class = kindBusy, ClassBusy
-		return
-	case http.StatusServiceUnavailable:
-		switch {
-		case lost:
-			e.kind, e.Class = kindExpired, ClassSession
-		case f.HasRetryAfter || !ev.opened:
-			e.kind, e.Class = kindBusy, ClassBusy
-		default: // the supervisor weighs it, knowing whether the request may be repeated
-			e.kind, e.Class = kindSevered, ClassConnect
-		}
-		return
-	case http.StatusBadGateway, http.StatusGatewayTimeout:
-		e.kind, e.Class = kindSevered, ClassConnect
+// describeLimit says which limit ran out.
+func (s seen) describeLimit(e *Error) {
+	if limit, ok := errors.AsType[*limitError](s.ctx); ok {
+		e.Limit = &limit.limit
+		e.Message = fmt.Sprintf("no answer within %s", limit.limit)
+		e.Hint = fmt.Sprintf("raise it with %s, or see what the server is doing", limit.limit.Flag())
 		return
 	}
-	switch {
-	case f.Status == http.StatusInternalServerError && lost:
-		e.kind, e.Class = kindUncertain, ClassSession
-	case f.Status >= http.StatusInternalServerError:
-		e.kind, e.Class = kindBroken, ClassProtocol
-	default:
-		e.kind, e.Class = kindProtocol, ClassProtocol
-	}
-	if !ev.opened && e.Class == ClassProtocol {
-		e.Class = ClassConnect // no MCP server was reached
-	}
-}
-
-// bySDK judges an error for which the wire has no evidence.
-func (ev evidence) bySDK(e *Error) {
-	st := ev.state
-	switch {
-	case st.Method == "" && ev.opened && errors.Is(ev.err, mcp.ErrConnectionClosed):
-		// The SDK refused before the transport saw anything: it had given the connection up.
-		e.kind, e.Class, e.Message = kindNotSent, ClassConnect, "the connection is closed"
-	case st.Written && !st.Answered:
-		e.kind, e.Class, e.Message = kindSevered, ClassConnect, "the connection broke before the answer"
-	default:
-		e.kind, e.Class = kindProtocol, ClassProtocol
-		e.Message = plain(ev.err)
+	e.Message = s.ctx.Error() // a cause that the caller gave
+	if errors.Is(s.ctx, context.DeadlineExceeded) {
+		e.Message = "no answer within the caller's deadline"
 	}
 }
 
@@ -311,7 +369,9 @@ func outcomeOf(k kind, st transport.ExchangeState) Outcome {
 		return OutcomeNotSent
 	case kindExpired, kindBusy, kindAuth, kindAnswered, kindConfig:
 		return OutcomeRefused
-	case kindSevered, kindUncertain, kindBroken, kindTimeout, kindInterrupted, kindProtocol:
+	case kindUncertain:
+		return OutcomeUnknown
+	case kindSevered, kindBroken, kindTimeout, kindInterrupted, kindProtocol:
 	}
 	switch {
 	case st.Answered:
@@ -372,19 +432,6 @@ func plain(err error) string {
 		}
 	}
 	return text
-}
-
-// limitError is the cause of a context that a limit ended.
-type limitError struct{ limit Limit }
-
-func (e *limitError) Error() string { return fmt.Sprintf("the limit %s ran out", e.limit) }
-
-// Is makes it recognisable as a deadline.
-func (e *limitError) Is(target error) bool { return target == context.DeadlineExceeded }
-
-// withLimit returns a context that ends when the limit runs out, with the limit as its cause.
-func withLimit(ctx context.Context, l Limit) (context.Context, context.CancelFunc) {
-	return context.WithTimeoutCause(ctx, l.Value, &limitError{l})
 }
 
 // ended returns why ctx ended, nil if it has not.

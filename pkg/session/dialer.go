@@ -58,17 +58,17 @@ const (
 // itself, at most for the limit "wait", and always within the connect limit. The failure is an [*Error].
 func (d *Dialer) Dial(ctx context.Context, server config.Server) (*Session, error) {
 	limits := LimitsFor(server)
+	ctx, cancel := withLimit(ctx, limits.Connect)
+	defer cancel()
 	return d.dial(ctx, server, limits, limits.Connect, limits.Wait.Value)
 }
 
 // dial opens a session. It tries for the given time while the server is coming up; one attempt is bound by the connect
-// limit, and all together by the limit whole.
+// limit, and all together by the limit whole, which ends ctx.
 func (d *Dialer) dial(ctx context.Context, server config.Server, limits Limits, whole Limit, patience time.Duration) (*Session, error) {
 	if err := check(server); err != nil {
 		return nil, err
 	}
-	ctx, cancel := withLimit(ctx, whole)
-	defer cancel()
 	begin := time.Now()
 	backoff := firstBackoff
 	var noReuse bool
@@ -441,6 +441,9 @@ func (o *opening) connect(ctx context.Context, s *Session, t mcp.Transport, vers
 	s.client = mcp.NewClient(o.d.implementation(), &mcp.ClientOptions{
 		Capabilities: &mcp.ClientCapabilities{},
 		Logger:       slog.New(slog.DiscardHandler),
+		ProgressNotificationHandler: func(_ context.Context, req *mcp.ProgressNotificationClientRequest) {
+			s.progress.report(req.Params)
+		},
 	})
 	s.client.AddSendingMiddleware(o.middleware)
 	ctx, ex := transport.WithExchange(ctx)
@@ -495,7 +498,7 @@ func (o *opening) middleware(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
 		switch method {
 		case "server/discover":
-			bounded, cancel := context.WithTimeout(ctx, min(probeBound, o.limits.Connect.Value/boundShare))
+			bounded, cancel := withLimit(ctx, Limit{Name: "probe", Value: min(probeBound, o.limits.Connect.Value/boundShare)})
 			defer cancel()
 			defer o.timed(method, time.Now())
 			return next(bounded, method, req)
@@ -503,7 +506,7 @@ func (o *opening) middleware(next mcp.MethodHandler) mcp.MethodHandler {
 			defer o.timed(method, time.Now())
 		case "notifications/initialized":
 			defer o.timed(method, time.Now())
-			bounded, cancel := context.WithTimeout(ctx, min(acceptBound, o.limits.Connect.Value/boundShare))
+			bounded, cancel := withLimit(ctx, Limit{Name: "accept", Value: min(acceptBound, o.limits.Connect.Value/boundShare)})
 			defer cancel()
 			res, err := next(bounded, method, req)
 			if err != nil && bounded.Err() != nil && ctx.Err() == nil {

@@ -31,8 +31,10 @@ func (l Limit) Flag() string { return "--" + strings.ReplaceAll(l.Name, "_", "-"
 type Limits struct {
 	// Connect covers everything up to a usable session: start or dial, preflight, handshake, initialized notification.
 	Connect Limit
-	// Request bounds one request together with its recovery.
+	// Request bounds one request together with its recovery. Progress that the server reports begins it anew.
 	Request Limit
+	// MaxRequest bounds a request however much progress it reports.
+	MaxRequest Limit
 	// SessionWait bounds the wait of a request for a fresh session.
 	SessionWait Limit
 	// Wait is how long a first opening goes on against a server that is not there yet.
@@ -78,9 +80,17 @@ func LimitsFor(server config.Server) Limits {
 	if server.Command != "" {
 		sessionWait.Value, sessionWait.Source = connect.Value, "the connect limit"
 	}
+	request := configured(Limit{Name: "timeout", Value: DefaultRequest, Source: "built-in"}, server.Timeout, server)
+	most := Limit{Name: "max_timeout", Value: capShare * request.Value, Source: "3 times the request limit"}
+	most = configured(most, server.MaxTimeout, server)
+	if most.Value < request.Value {
+		most.Note = fmt.Sprintf("raised from %s to the request limit", most.Value)
+		most.Value = request.Value
+	}
 	return Limits{
 		Connect:     connect,
-		Request:     configured(Limit{Name: "timeout", Value: DefaultRequest, Source: "built-in"}, server.Timeout, server),
+		Request:     request,
+		MaxRequest:  most,
 		SessionWait: configured(sessionWait, server.SessionWait, server),
 		Wait:        wait,
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -159,6 +160,38 @@ func TestTL06RequestLimit(t *testing.T) {
 			var e *Error
 			if !errors.As(err, &e) || e.Class != ClassTimeout || e.Limit.Name != "timeout" || e.Outcome != OutcomeUnknown {
 				t.Fatalf("err = %v", err)
+			}
+		})
+	}
+}
+
+// TestTL06Progress shows that a call which reports progress may take longer than the request limit, and no longer than
+// the limit over all.
+func TestTL06Progress(t *testing.T) {
+	_, overHTTP := fault(t, "progress-keepalive")
+	for name, server := range map[string]config.Server{"http": overHTTP, "stdio": faultChild(t, "progress-keepalive")} {
+		short := server
+		short.Timeout, short.MaxTimeout = 2*time.Second, 3*time.Second
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			server.Timeout = 3 * time.Second
+			s := supervise(t, server)
+			var reports atomic.Int32
+			ctx := WithProgress(t.Context(), func(Progress) { reports.Add(1) })
+			if _, err := call(ctx, s, "slow", map[string]any{"ms": 1}, false); err != nil {
+				t.Error(err)
+			}
+			if reports.Load() == 0 {
+				t.Error("nobody heard of the progress")
+			}
+		})
+		t.Run(name+", over all", func(t *testing.T) {
+			t.Parallel()
+			s := supervise(t, short)
+			_, err := call(t.Context(), s, "slow", map[string]any{"ms": 1}, false)
+			var e *Error
+			if !errors.As(err, &e) || e.Class != ClassTimeout || e.Limit.Name != "max_timeout" {
+				t.Errorf("err = %v", err)
 			}
 		})
 	}

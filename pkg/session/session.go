@@ -92,6 +92,7 @@ type Session struct {
 	idle     chan struct{} // closed when inFlight becomes 0; nil if nobody waits
 	// abandoned counts the requests that were sent and given up.
 	abandoned atomic.Int32
+	progress  progress
 }
 
 // Info says what the opening found out.
@@ -179,6 +180,8 @@ func (s *Session) Raw(ctx context.Context, method string, params any) (json.RawM
 	defer stop()
 	s.begin()
 	defer s.end()
+	encoded, done := s.progress.expect(ctx, method, encoded)
+	defer done()
 	ex.SetParams(encoded)
 	err := s.send(callCtx, method, encoded)
 	st := ex.State()

@@ -105,8 +105,10 @@ type attempt struct {
 	// doomed is set when nobody waited any more and the opening was given up.
 	doomed bool
 	cancel context.CancelFunc
-	done   chan struct{}
-	err    error
+	// bound is the limit of the whole opening: when a login raises it, those who wait have more time, too.
+	bound *bound
+	done  chan struct{}
+	err   error
 }
 
 // NewSupervisor returns a supervisor for a server whose variables have been expanded. Nothing is opened yet. If d is
@@ -171,7 +173,7 @@ func (s *Supervisor) Do(ctx context.Context, req Request, fn func(context.Contex
 	if err != nil {
 		return notSent(err)
 	}
-	ctx, cancel := withLimit(ctx, s.limits.Request)
+	ctx, cancel := withCap(ctx, s.limits.Request, s.limits.MaxRequest)
 	defer cancel()
 	sent := time.Now()
 	err = s.try(ctx, req, sess, fn)
@@ -330,7 +332,7 @@ func (s *Supervisor) try(ctx context.Context, req Request, sess *Session, fn fun
 		if failure.RetryAfter > 0 {
 			pause = max(failure.RetryAfter, pause)
 		}
-		if deadline, ok := ctx.Deadline(); ok && time.Now().Add(pause).After(deadline) {
+		if pause > boundOf(ctx).left() {
 			failure.Retryable = true
 			failure.Hint = fmt.Sprintf("it stayed busy to the end of the limit %s", s.limits.Request)
 			if failure.RetryAfter > 0 {
@@ -402,10 +404,12 @@ func (s *Supervisor) acquire(ctx context.Context, above int, why string) (*Sessi
 		}
 		s.mu.Unlock()
 
+		unfollow := a.bound.follow(boundOf(ctx))
 		select {
 		case <-a.done:
 		case <-ctx.Done():
 		}
+		unfollow()
 
 		s.mu.Lock()
 		if !doomed {
@@ -453,14 +457,14 @@ func (s *Supervisor) putAside(why string) {
 
 // begin starts an opening. s.mu is held.
 func (s *Supervisor) begin() *attempt {
-	ctx, cancel := context.WithCancel(s.ctx)
-	a := &attempt{cancel: cancel, done: make(chan struct{})}
-	s.opening = a
 	whole, patience := s.limits.Connect, s.limits.Wait.Value
 	if s.generation > 0 {
 		// The server has worked: it is given the whole wait to come back.
 		whole, patience = s.limits.SessionWait, s.limits.SessionWait.Value
 	}
+	ctx, cancel := withLimit(s.ctx, whole)
+	a := &attempt{cancel: cancel, bound: boundOf(ctx), done: make(chan struct{})}
+	s.opening = a
 	generation := s.generation + 1
 	s.closing.Go(func() {
 		defer cancel()

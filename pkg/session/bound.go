@@ -1,0 +1,164 @@
+package session
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+)
+
+const (
+	// loginFloor is the least that any limit leaves once a person has to log in: 300 s for the person, 15 s for the rest.
+	loginFloor = 315 * time.Second
+	// capShare is how many times the request limit a request may last altogether, unless something else is set.
+	capShare = 3
+)
+
+// limitError is the cause of a context that a limit ended.
+type limitError struct{ limit Limit }
+
+func (e *limitError) Error() string { return fmt.Sprintf("the limit %s ran out", e.limit) }
+
+// Is makes it recognisable as a deadline.
+func (e *limitError) Is(target error) bool { return target == context.DeadlineExceeded }
+
+// bound is a limit at work: it ends a context, and can be put off while it runs.
+type bound struct {
+	limit Limit
+	// parent is the bound around this one, nil if there is none.
+	parent *bound
+	timer  *time.Timer
+
+	mu  sync.Mutex
+	end time.Time
+	// most is the total that restarts cannot go past; its Value is 0 if the bound cannot be restarted.
+	most   Limit
+	latest time.Time
+	// followers are bounds of other contexts that wait for what happens under this one.
+	followers map[*bound]struct{}
+	raised    bool
+}
+
+type boundKey struct{}
+
+// boundOf returns the innermost bound of ctx, nil if it has none.
+func boundOf(ctx context.Context) *bound {
+	b, _ := ctx.Value(boundKey{}).(*bound)
+	return b
+}
+
+// withLimit returns a context that ends when the limit runs out, with the limit as its cause. Unlike a deadline, the
+// limit can be put off: by progress, and by a person who has to log in.
+func withLimit(ctx context.Context, l Limit) (context.Context, context.CancelFunc) {
+	return withCap(ctx, l, Limit{})
+}
+
+// withCap is withLimit for a limit that progress restarts, up to most altogether.
+func withCap(ctx context.Context, l, most Limit) (context.Context, context.CancelFunc) {
+	b := &bound{limit: l, parent: boundOf(ctx), most: most}
+	ctx, cancel := context.WithCancelCause(context.WithValue(ctx, boundKey{}, b))
+	now := time.Now()
+	b.mu.Lock()
+	b.end, b.latest = now.Add(l.Value), now.Add(most.Value)
+	b.timer = time.AfterFunc(l.Value, func() { cancel(&limitError{b.current()}) })
+	b.mu.Unlock()
+	return ctx, func() { b.timer.Stop(); cancel(nil) }
+}
+
+// current returns the limit that ends the context now.
+func (b *bound) current() Limit {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.most.Value > 0 && !b.raised && !b.end.Before(b.latest) {
+		return b.most
+	}
+	return b.limit
+}
+
+// left is the time until the limit runs out.
+func (b *bound) left() time.Duration {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return time.Until(b.end)
+}
+
+// restart begins the limit anew, up to the cap: the server has said that it is at work.
+func (b *bound) restart() {
+	for b != nil && b.most.Value == 0 {
+		b = b.parent
+	}
+	if b == nil {
+		return
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	end := time.Now().Add(b.limit.Value)
+	if end.After(b.latest) {
+		end = b.latest
+	}
+	b.putOff(end)
+}
+
+// putOff moves the end. It moves nothing that has ended already. b.mu is held.
+func (b *bound) putOff(end time.Time) {
+	if !end.After(b.end) || !b.timer.Stop() {
+		return
+	}
+	b.end = end
+	b.timer.Reset(time.Until(end))
+}
+
+// raise makes this bound, those around it, and those that follow them last for at least d from now.
+func (b *bound) raise(d time.Duration, why string) {
+	for ; b != nil; b = b.parent {
+		b.mu.Lock()
+		if end := time.Now().Add(d); end.After(b.end) {
+			b.putOff(end)
+			if b.most.Value > 0 && end.After(b.latest) {
+				b.latest = end
+			}
+			if b.limit.Value < d {
+				b.limit.Note = fmt.Sprintf("raised from %s: %s", b.limit.Value, why)
+				b.limit.Value = d
+			}
+		}
+		b.raised = true
+		followers := b.followers
+		b.followers = nil
+		b.mu.Unlock()
+		for f := range followers {
+			f.raise(d, why)
+		}
+	}
+}
+
+// follow makes other last as long as this bound when a login raises it. The returned function ends that.
+func (b *bound) follow(other *bound) (stop func()) {
+	if other == nil {
+		return func() {}
+	}
+	b.mu.Lock()
+	raised, end := b.raised, b.end
+	if !raised {
+		if b.followers == nil {
+			b.followers = map[*bound]struct{}{}
+		}
+		b.followers[other] = struct{}{}
+	}
+	b.mu.Unlock()
+	if raised { // the login is under way
+		other.raise(time.Until(end), loginReason)
+	}
+	return func() {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		delete(b.followers, other)
+	}
+}
+
+const loginReason = "a person has to log in"
+
+// LoginBegins raises all limits around ctx, which is that of an opening or of a request, so that a person has time to
+// log in: 315 s from now are left of each. Whoever asks a person during a request of this package's calls it at that
+// moment, and not before, so that a server that hangs still ends at its own limit.
+func LoginBegins(ctx context.Context) { boundOf(ctx).raise(loginFloor, loginReason) }

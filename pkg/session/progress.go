@@ -1,0 +1,104 @@
+package session
+
+import (
+	"context"
+	"encoding/json"
+	"strconv"
+	"sync"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// Progress is what a server reports of a request while it is at work. See the MCP specification, 2025-11-25,
+// "Progress".
+type Progress struct {
+	// Progress grows; it is in a unit of the server's own.
+	Progress float64
+	// Total is where Progress ends, 0 if the server does not know.
+	Total float64
+	// Message says what is being done, "" if the server does not.
+	Message string
+}
+
+type progressKey struct{}
+
+// WithProgress returns a context whose requests report their progress to fn. It is called from one goroutine at a time
+// for a request, and may be called a moment after the request has ended. Whether or not somebody listens, progress
+// begins the request limit anew.
+func WithProgress(ctx context.Context, fn func(Progress)) context.Context {
+	return context.WithValue(ctx, progressKey{}, fn)
+}
+
+// progress gives what a server reports to the requests of one session.
+type progress struct {
+	mu       sync.Mutex
+	last     int
+	requests map[string]context.Context // of the requests that wait, by token
+}
+
+// reports are the methods that may take long enough to report progress.
+var reports = map[string]bool{"tools/call": true, "prompts/get": true, "resources/read": true, "completion/complete": true}
+
+// expect returns params with a token for the progress of the request. done is called when the request has ended. A token
+// that is in params already is left alone: whoever put it there listens.
+func (p *progress) expect(ctx context.Context, method string, params json.RawMessage) (withToken json.RawMessage, done func()) {
+	done = func() {}
+	var whole, meta map[string]json.RawMessage
+	if !reports[method] || json.Unmarshal(params, &whole) != nil || whole == nil {
+		return params, done
+	}
+	if raw, ok := whole["_meta"]; ok && (json.Unmarshal(raw, &meta) != nil || meta["progressToken"] != nil) {
+		return params, done
+	}
+	if meta == nil {
+		meta = map[string]json.RawMessage{}
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.last++
+	token := strconv.Itoa(p.last)
+	meta["progressToken"] = json.RawMessage(token)
+	encodedMeta, err := json.Marshal(meta)
+	if err != nil {
+		return params, done
+	}
+	whole["_meta"] = encodedMeta
+	encoded, err := json.Marshal(whole)
+	if err != nil {
+		return params, done
+	}
+	if p.requests == nil {
+		p.requests = map[string]context.Context{}
+	}
+	p.requests[token] = ctx
+	return encoded, func() {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		delete(p.requests, token)
+	}
+}
+
+// report gives what the server said to the request it is about.
+func (p *progress) report(n *mcp.ProgressNotificationParams) {
+	if n == nil {
+		return
+	}
+	token, err := json.Marshal(n.ProgressToken)
+	if err != nil {
+		return
+	}
+	var text string
+	if json.Unmarshal(token, &text) != nil { // some servers give the token back as text
+		text = string(token)
+	}
+	p.mu.Lock()
+	ctx, ok := p.requests[text]
+	p.mu.Unlock()
+	if !ok {
+		return
+	}
+	boundOf(ctx).restart()
+	if fn, ok := ctx.Value(progressKey{}).(func(Progress)); ok {
+		fn(Progress{Progress: n.Progress, Total: n.Total, Message: n.Message})
+	}
+}
