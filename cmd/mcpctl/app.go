@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/mcpctl/mcpctl/internal/iostreams"
 	"github.com/mcpctl/mcpctl/internal/redact"
@@ -36,6 +37,11 @@ type app struct {
 	redact *redact.Redactor
 	logger *slog.Logger
 
+	// trace is what --trace writes to, nil without it.
+	trace      io.WriteCloser
+	dialerOnce sync.Once
+	dial       *session.Dialer
+
 	// config is loaded at most once.
 	config *config.Config
 	// unread is the exit code when nobody reads standard output to its end: that of what was to be written.
@@ -51,6 +57,7 @@ type globalOptions struct {
 	json    bool
 	jq      string
 	verbose int
+	trace   string
 	color   string
 	noInput bool
 }
@@ -62,6 +69,7 @@ func run(ctx context.Context, p process) int {
 	root := newRootCmd(a)
 	root.SetArgs(words(p.args))
 	err := root.ExecuteContext(ctx)
+	a.endTrace()
 	return a.finish(ctx, err)
 }
 

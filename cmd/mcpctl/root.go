@@ -109,6 +109,7 @@ func (a *app) globalFlags(flags *pflag.FlagSet) {
 	flags.BoolVar(&g.json, "json", false, "short for -o json")
 	flags.StringVarP(&g.jq, "jq", "q", "", "filter the JSON with a jq `expression`; strings come out raw")
 	flags.CountVarP(&g.verbose, "verbose", "v", "tell more on stderr; twice for debugging")
+	flags.StringVar(&g.trace, "trace", "", "write what goes over the wire to `file`; - is stderr")
 	flags.StringVar(&g.color, "color", "", "when to use colours: `auto`, always or never")
 	flags.BoolVar(&g.noInput, "no-input", false, "never ask anything")
 }
@@ -139,7 +140,7 @@ func (a *app) prepare(cmd *cobra.Command) error {
 		}
 		a.logger = slog.New(slog.NewTextHandler(a.errOut(), &slog.HandlerOptions{Level: level}))
 	}
-	return nil
+	return a.beginTrace(cmd)
 }
 
 // checkFormat checks that the command has the format of -o, and that the flags agree.

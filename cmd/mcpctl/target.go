@@ -564,13 +564,19 @@ func (a *app) expand(server config.Server) (config.Server, error) {
 
 // dialer opens the sessions of this run.
 func (a *app) dialer() *session.Dialer {
-	return &session.Dialer{
-		ClientName:    "mcpctl",
-		ClientVersion: a.build.version,
-		Logger:        a.logger,
-		Kill:          a.kill,
-		Mask:          a.redact.String,
-	}
+	a.dialerOnce.Do(func() {
+		a.dial = &session.Dialer{
+			ClientName:    "mcpctl",
+			ClientVersion: a.build.version,
+			Logger:        a.logger,
+			Kill:          a.kill,
+			Mask:          a.redact.String,
+		}
+		if a.trace != nil {
+			a.dial.Trace = a.trace
+		}
+	})
+	return a.dial
 }
 
 // supervise returns the supervisor of a server, which the caller closes with release. Nothing is contacted yet.

@@ -37,6 +37,8 @@ type Command struct {
 	Dir string
 	// Mask hides secrets in what is kept as evidence, before it is cut. If nil, nothing is hidden.
 	Mask func(string) string
+	// Trace is told what goes over the pipes. If nil, nothing is.
+	Trace *ConnTrace
 }
 
 // Grace says how patiently a child is ended: after the end of its standard input, and after SIGTERM.
@@ -77,6 +79,7 @@ type Child struct {
 	cmd   *exec.Cmd
 	group group
 	mask  func(string) string
+	trace *ConnTrace
 
 	stdin  *os.File
 	stdout *os.File
@@ -125,6 +128,7 @@ func StartChild(c Command) (*Child, error) {
 	k := &Child{
 		cmd:      &exec.Cmd{Path: c.Path, Args: append([]string{c.Path}, c.Args...), Env: c.Env, Dir: c.Dir},
 		mask:     c.Mask,
+		trace:    c.Trace,
 		writes:   make(chan write),
 		incoming: make(chan jsonrpc.Message),
 		quiet:    make(chan struct{}),
@@ -135,8 +139,10 @@ func StartChild(c Command) (*Child, error) {
 		pending:  map[string]pendingCall{},
 	}
 	if err := k.start(); err != nil {
+		k.trace.Event("not started: %v", err)
 		return nil, &Fault{Kind: KindStart, Err: err}
 	}
+	k.trace.Event("started, pid %d: %s", k.PID(), strings.Join(append([]string{c.Path}, c.Args...), " "))
 	k.readers.Go(k.readStdout)
 	k.readers.Go(k.readStderr)
 	go k.writeLoop()
@@ -321,6 +327,7 @@ func (k *Child) ends(d time.Duration) bool {
 func (k *Child) wait() {
 	_ = k.cmd.Wait() // the state says it all
 	exit := exitOf(k.cmd.ProcessState)
+	k.trace.Event("ended: %s", exit)
 	k.mu.Lock()
 	k.exit = &exit
 	k.mu.Unlock()
@@ -377,6 +384,7 @@ func (k *Child) readStdout() {
 			return
 		}
 		text := trimMessage(line)
+		k.trace.line('<', line)
 		if len(text) == 0 {
 			continue
 		}
@@ -534,6 +542,7 @@ func (k *Child) readStderr() {
 		line, err := r.ReadSlice('\n')
 		if text := bytes.TrimRight(line, "\r\n"); len(text) > 0 {
 			kept := k.evidence(text)
+			k.trace.line('!', text)
 			k.mu.Lock()
 			k.tail = append(k.tail, kept)
 			if len(k.tail) > stderrLines {
@@ -552,6 +561,7 @@ func (k *Child) writeLoop() {
 	for {
 		select {
 		case w := <-k.writes:
+			k.trace.line('>', bytes.TrimSuffix(w.data, []byte("\n")))
 			n, err := k.stdin.Write(w.data)
 			if n > 0 {
 				w.ex.wrote()

@@ -17,6 +17,7 @@ package transport
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/tls"
 	"encoding/json"
@@ -66,6 +67,8 @@ type HTTPOptions struct {
 	AnyContent bool
 	// NoReuse opens a TCP connection for each request: some proxies break a connection that is used again.
 	NoReuse bool
+	// Trace is told what goes over the wire. If nil, nothing is.
+	Trace *ConnTrace
 }
 
 // HTTP is the round tripper of one connection to an MCP endpoint. See the MCP specification, 2025-11-25, "Streamable
@@ -141,6 +144,9 @@ func (h *HTTP) Client() *http.Client {
 // Close ends all requests and closes all TCP connections. It is the kill switch: an orderly end of the MCP session comes
 // before it.
 func (h *HTTP) Close() {
+	if h.ctx.Err() == nil {
+		h.opts.Trace.Event("closed")
+	}
 	h.kill(ErrClosed)
 	h.base.CloseIdleConnections()
 	h.end(ErrClosed)
@@ -277,11 +283,15 @@ func (x *roundTrip) send(ctx context.Context, req *http.Request, body []byte) (*
 		}
 		x.headers(r)
 
+		trace, begin := x.h.opts.Trace.exchange(), time.Now()
+		trace.request(r, body)
 		resp, err := x.h.base.RoundTrip(r)
 		x.fault.Written = x.fault.Written || probe.written()
 		if err != nil {
+			trace.Event("no answer after %s: %v", time.Since(begin).Round(time.Millisecond), plainNetError(err))
 			return nil, x.netFault(err)
 		}
+		trace.response(resp, time.Since(begin))
 		x.fault.Written = true
 		x.ex.wrote()
 		x.h.noteSession(r, resp)
@@ -800,15 +810,21 @@ func (p *writeProbe) trace(h *HTTP) *httptrace.ClientTrace {
 		DNSStart:     func(httptrace.DNSStartInfo) { dns = time.Now() },
 		DNSDone:      func(httptrace.DNSDoneInfo) { span("dns", dns) },
 		ConnectStart: func(string, string) { p.mu.Lock(); defer p.mu.Unlock(); tcp = time.Now() },
-		ConnectDone: func(_, _ string, err error) {
+		ConnectDone: func(_, addr string, err error) {
 			p.mu.Lock()
 			defer p.mu.Unlock()
 			if err == nil {
 				span("tcp", tcp)
+				h.opts.Trace.Event("connected to %s in %s", addr, time.Since(tcp).Round(time.Millisecond))
 			}
 		},
 		TLSHandshakeStart: func() { handshake = time.Now() },
-		TLSHandshakeDone:  func(tls.ConnectionState, error) { span("tls", handshake) },
+		TLSHandshakeDone: func(state tls.ConnectionState, err error) {
+			span("tls", handshake)
+			if err == nil {
+				h.opts.Trace.Event("%s, %s", tls.VersionName(state.Version), cmp.Or(state.NegotiatedProtocol, "http/1.1"))
+			}
+		},
 		GotConn: func(info httptrace.GotConnInfo) {
 			conn := info.Conn
 			if c, ok := conn.(interface{ NetConn() net.Conn }); ok {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"math/rand/v2"
 	"net/http"
@@ -32,6 +33,22 @@ type Dialer struct {
 	Mask func(string) string
 	// Kill ends the process groups of all children at once when it is closed. If nil, nothing does.
 	Kill <-chan struct{}
+	// Trace gets what goes over the wire, in both directions, as lines of text for people, masked by Mask. Each line is one
+	// Write at most. If nil, nothing is traced.
+	Trace io.Writer
+
+	traceOnce sync.Once
+	trace     *transport.Trace
+}
+
+// connTrace returns the trace of the next connection to a server, nil if nothing is traced.
+func (d *Dialer) connTrace(server string) *transport.ConnTrace {
+	d.traceOnce.Do(func() {
+		if d.Trace != nil {
+			d.trace = transport.NewTrace(d.Trace, d.Mask)
+		}
+	})
+	return d.trace.Connection(server)
 }
 
 const (
@@ -317,7 +334,7 @@ func (o *opening) httpOptions(legacy bool) transport.HTTPOptions {
 	for name, value := range o.server.Headers {
 		header[http.CanonicalHeaderKey(name)] = []string{value}
 	}
-	return transport.HTTPOptions{Endpoint: o.endpoint(), Header: header, Legacy: legacy, NoReuse: o.noReuse, AnyContent: o.server.SkipPreflight, Mask: o.d.Mask}
+	return transport.HTTPOptions{Endpoint: o.endpoint(), Header: header, Legacy: legacy, NoReuse: o.noReuse, AnyContent: o.server.SkipPreflight, Mask: o.d.Mask, Trace: o.d.connTrace(o.server.Name)}
 }
 
 func (o *opening) openHTTP(ctx context.Context, version string) (*Session, *Error) {
@@ -404,7 +421,7 @@ func (o *opening) startChild(ctx context.Context, version string) (*Session, *Er
 	if err != nil {
 		return nil, &Error{Server: o.server.Name, Phase: "start", Class: ClassConnect, kind: kindConfig, Message: err.Error(), Hint: err.hint, Err: err}
 	}
-	command.Mask = o.d.Mask
+	command.Mask, command.Trace = o.d.Mask, o.d.connTrace(o.server.Name)
 	begin := time.Now()
 	child, startErr := transport.StartChild(command)
 	if startErr != nil {
