@@ -571,6 +571,7 @@ func (a *app) dialer() *session.Dialer {
 			Logger:        a.logger,
 			Kill:          a.kill,
 			Mask:          a.redact.String,
+			LogDir:        config.LogDir(a.lookup),
 		}
 		if a.trace != nil {
 			a.dial.Trace = a.trace

@@ -17,6 +17,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"sync"
 	"time"
@@ -39,6 +40,8 @@ type Command struct {
 	Mask func(string) string
 	// Trace is told what goes over the pipes. If nil, nothing is.
 	Trace *ConnTrace
+	// Log is the file that keeps standard error, "" for none. It is masked, and bounded in size.
+	Log string
 }
 
 // Grace says how patiently a child is ended: after the end of its standard input, and after SIGTERM.
@@ -56,8 +59,8 @@ var (
 )
 
 const (
-	// stderrLines and stderrLine bound what is kept of standard error.
-	stderrLines = 40
+	// StderrLines and stderrLine bound what is kept of standard error in memory.
+	StderrLines = 40
 	stderrLine  = 2 << 10
 	// stderrChunk is how much is looked at in one piece, so that a secret in it is seen whole.
 	stderrChunk = 64 << 10
@@ -80,6 +83,7 @@ type Child struct {
 	group group
 	mask  func(string) string
 	trace *ConnTrace
+	log   *stderrLog // readStderr's alone
 
 	stdin  *os.File
 	stdout *os.File
@@ -143,6 +147,7 @@ func StartChild(c Command) (*Child, error) {
 		return nil, &Fault{Kind: KindStart, Err: err}
 	}
 	k.trace.Event("started, pid %d: %s", k.PID(), strings.Join(append([]string{c.Path}, c.Args...), " "))
+	k.log = newLog(c.Log, fmt.Sprintf("process %d, %s", k.PID(), filepath.Base(c.Path)))
 	k.readers.Go(k.readStdout)
 	k.readers.Go(k.readStderr)
 	go k.writeLoop()
@@ -537,15 +542,20 @@ func (k *Child) outputEnded(err error) {
 // readStderr keeps the last lines of standard error, so that the child never blocks on it.
 func (k *Child) readStderr() {
 	defer close(k.quiet)
+	defer k.log.close()
 	r := bufio.NewReaderSize(k.stderr, stderrChunk)
 	for {
+		if r.Buffered() == 0 {
+			k.log.flush()
+		}
 		line, err := r.ReadSlice('\n')
 		if text := bytes.TrimRight(line, "\r\n"); len(text) > 0 {
 			kept := k.evidence(text)
 			k.trace.line('!', text)
+			k.log.line(visible(kept))
 			k.mu.Lock()
 			k.tail = append(k.tail, kept)
-			if len(k.tail) > stderrLines {
+			if len(k.tail) > StderrLines {
 				k.tail = k.tail[1:]
 			}
 			k.mu.Unlock()

@@ -46,3 +46,40 @@ func defaultPath(goos string, lookup func(string) (string, bool)) (string, error
 	}
 	return filepath.Join(append(append([]string{base}, below...), "mcpctl", "config.yaml")...), nil
 }
+
+// CacheDir returns the directory for what mcpctl remembers of servers and could ask again: mcpctl in $XDG_CACHE_HOME,
+// else in the platform's own place. It is "" when there is no such place; nothing is remembered then.
+func CacheDir(lookup func(string) (string, bool)) string {
+	return userDir(runtime.GOOS, lookup, "XDG_CACHE_HOME", "", map[string][]string{
+		"windows": {"LocalAppData", "mcpctl", "cache"},
+		"darwin":  {"HOME", "Library", "Caches", "mcpctl"},
+		"":        {"HOME", ".cache", "mcpctl"},
+	})
+}
+
+// LogDir returns the directory for what servers write to their standard error: mcpctl/logs in $XDG_STATE_HOME, else in
+// the platform's own place. It is "" when there is no such place; nothing is kept then.
+func LogDir(lookup func(string) (string, bool)) string {
+	return userDir(runtime.GOOS, lookup, "XDG_STATE_HOME", "logs", map[string][]string{
+		"windows": {"LocalAppData", "mcpctl", "logs"},
+		"darwin":  {"HOME", "Library", "Logs", "mcpctl"},
+		"":        {"HOME", ".local", "state", "mcpctl", "logs"},
+	})
+}
+
+// userDir returns the directory below mcpctl in the one that the XDG variable names, else a place by platform: a variable
+// and the elements below it.
+func userDir(goos string, lookup func(string) (string, bool), xdg, below string, places map[string][]string) string {
+	if dir, _ := lookup(xdg); filepath.IsAbs(dir) {
+		return filepath.Join(dir, "mcpctl", below)
+	}
+	place, ok := places[goos]
+	if !ok {
+		place = places[""]
+	}
+	base, _ := lookup(place[0])
+	if base == "" {
+		return ""
+	}
+	return filepath.Join(append([]string{base}, place[1:]...)...)
+}

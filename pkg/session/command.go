@@ -1,6 +1,8 @@
 package session
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"io/fs"
 	"os"
@@ -8,6 +10,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/mcpctl/mcpctl/internal/transport"
 	"github.com/mcpctl/mcpctl/pkg/config"
@@ -215,4 +218,33 @@ func cause(err error) error {
 		return e.Err
 	}
 	return err
+}
+
+// LogFile returns the file in dir that keeps the standard error of a server, "" if dir is empty. What came before it is
+// in the file of the same name with ".1" at its end.
+func LogFile(dir, server string) string {
+	if dir == "" {
+		return ""
+	}
+	return filepath.Join(dir, fileName(server)+".log")
+}
+
+// fileName makes a server's name fit for a file. Names that have to be changed for that get a part of their hash, so that
+// no two have the same file.
+func fileName(server string) string {
+	const most = 40 // of a name; a URL or a command line can be long
+	name := strings.Map(func(r rune) rune {
+		if r < utf8.RuneSelf && (r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '-' || r == '_' || r == '.') {
+			return r
+		}
+		return '_'
+	}, server)
+	if len(name) > most {
+		name = name[:most]
+	}
+	if name == server && name != "" && !strings.HasPrefix(name, ".") {
+		return name
+	}
+	sum := sha256.Sum256([]byte(server))
+	return strings.TrimLeft(name, ".") + "-" + hex.EncodeToString(sum[:4])
 }

@@ -37,6 +37,10 @@ type Dialer struct {
 	// Write at most. If nil, nothing is traced.
 	Trace io.Writer
 
+	// LogDir is where the standard error of children is kept, one file for each server; see [LogFile]. It need not exist. If
+	// empty, only the last lines are kept, in memory.
+	LogDir string
+
 	traceOnce sync.Once
 	trace     *transport.Trace
 }
@@ -421,7 +425,7 @@ func (o *opening) startChild(ctx context.Context, version string) (*Session, *Er
 	if err != nil {
 		return nil, &Error{Server: o.server.Name, Phase: "start", Class: ClassConnect, kind: kindConfig, Message: err.Error(), Hint: err.hint, Err: err}
 	}
-	command.Mask, command.Trace = o.d.Mask, o.d.connTrace(o.server.Name)
+	command.Mask, command.Trace, command.Log = o.d.Mask, o.d.connTrace(o.server.Name), LogFile(o.d.LogDir, o.server.Name)
 	begin := time.Now()
 	child, startErr := transport.StartChild(command)
 	if startErr != nil {
@@ -442,6 +446,9 @@ func (o *opening) startChild(ctx context.Context, version string) (*Session, *Er
 		child.Stop(transport.HastyGrace)
 		if len(err.StderrTail) == 0 {
 			err.StderrTail = child.Stderr()
+		}
+		if len(err.StderrTail) >= transport.StderrLines && command.Log != "" {
+			err.Evidence = append(err.Evidence, "all of its standard error is in "+command.Log)
 		}
 		if n := child.Noise(); n.Lines > 0 {
 			err.Evidence = append(err.Evidence, fmt.Sprintf("%d lines on standard output are not MCP, the first: %s", n.Lines, n.First))
