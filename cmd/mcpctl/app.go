@@ -38,9 +38,10 @@ type app struct {
 	logger *slog.Logger
 
 	// trace is what --trace writes to, nil without it.
-	trace      io.WriteCloser
-	dialerOnce sync.Once
-	dial       *session.Dialer
+	trace   io.WriteCloser
+	dialers sync.Once
+	// fresh opens sessions for questions about health: it remembers nothing. quick spares round trips.
+	fresh, quick *session.Dialer
 
 	// config is loaded at most once.
 	config *config.Config

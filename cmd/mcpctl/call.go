@@ -107,8 +107,12 @@ type toolCall struct {
 	arguments json.RawMessage
 	// parameters are the names that the tool's schema has.
 	parameters []string
-	// repeatable is set when a second execution does no harm, or is accepted.
+	// repeatable is set when the server says that a second execution does no harm.
 	repeatable bool
+	// remembered is set when the tool is taken from an earlier list: what it says is not to be relied on.
+	remembered bool
+	// unsafe is set when a second execution is accepted, whatever the server says.
+	unsafe bool
 }
 
 func (o *callOptions) run(cmd *cobra.Command, a *app, args []string) error {
@@ -151,6 +155,9 @@ func (o *callOptions) run(cmd *cobra.Command, a *app, args []string) error {
 		result, err := c.do(ctx, s)
 		elapsed := time.Since(start)
 		stop()
+		if c.remembered && (err != nil || failedResult(result)) {
+			s.ForgetTools() // perhaps the arguments were made for a tool that has changed
+		}
 		if err != nil {
 			return err
 		}
@@ -180,19 +187,37 @@ func (o *callOptions) read(ctx context.Context, a *app, words []string) (toolarg
 // prepare finds the tool and builds its arguments. Nothing has been called when it fails. Named is how the command line
 // named the server, and words are what follows.
 func (o *callOptions) prepare(ctx context.Context, a *app, s *session.Supervisor, server config.Server, named string, words []string, source toolargs.Source) (toolCall, error) {
-	c := toolCall{server: server, tool: words[0], repeatable: o.retryUnsafe}
+	if !o.dryRun {
+		known, ok, err := s.KnownTools(ctx)
+		if err != nil {
+			return toolCall{tool: words[0]}, err
+		}
+		if ok {
+			if c, err := o.build(a, readTools(known, server), server, named, words, source); err == nil {
+				c.remembered, c.repeatable = true, false
+				return c, nil // else what is wrong is final only after a fresh list
+			}
+		}
+	}
 	list, err := a.tools(ctx, s, server)
 	if err != nil {
-		return c, err
+		return toolCall{tool: words[0]}, err
 	}
+	return o.build(a, list, server, named, words, source)
+}
+
+// build makes the call, with its arguments typed and checked by a list of tools.
+func (o *callOptions) build(a *app, list toolList, server config.Server, named string, words []string, source toolargs.Source) (toolCall, error) {
+	c := toolCall{server: server, tool: words[0], unsafe: o.retryUnsafe}
 	t, known := list.find(c.tool)
 	if !known && (!o.noValidate || !server.Tools.Allows(c.tool)) {
 		return c, list.unknown(a, server.Name, named, c.tool)
 	}
-	c.repeatable = c.repeatable || t.repeatable
+	c.repeatable = t.repeatable
 	for _, p := range toolargs.Params(t.schema) {
 		c.parameters = append(c.parameters, p.Name)
 	}
+	var err error
 	c.arguments, err = toolargs.Build(toolargs.Input{
 		Words:  words[1:],
 		Args:   o.args,
@@ -205,7 +230,24 @@ func (o *callOptions) prepare(ctx context.Context, a *app, s *session.Supervisor
 	return c, toolargs.Check(c.arguments, t.schema)
 }
 
-// callParams are the parameters of tools/call. See the MCP specification, 2025-11-25, "Tools", "Calling Tools".
+// failedResult reports whether a tool says that it failed.
+func failedResult(result json.RawMessage) bool {
+	var r struct {
+		IsError bool `json:"isError"`
+	}
+	return json.Unmarshal(result, &r) != nil || r.IsError
+}
+
+// hints asks the server what it says about calling the tool.
+func (c toolCall) hints(ctx context.Context, s *session.Session) bool {
+	list, err := s.List(ctx, "tools/list")
+	if err != nil {
+		return false
+	}
+	t, _ := readTools(list, c.server).find(c.tool)
+	return t.repeatable
+}
+
 type callParams struct {
 	Name      string          `json:"name"`
 	Arguments json.RawMessage `json:"arguments"`
@@ -214,7 +256,11 @@ type callParams struct {
 func (c toolCall) do(ctx context.Context, s *session.Supervisor) (json.RawMessage, error) {
 	const method = "tools/call"
 	var result json.RawMessage
-	err := s.Do(ctx, session.Request{Name: method, Repeatable: c.repeatable}, func(ctx context.Context, s *session.Session) error {
+	req := session.Request{Name: method, Repeatable: c.repeatable, RetryUnsafe: c.unsafe}
+	if c.remembered {
+		req.Hints = c.hints
+	}
+	err := s.Do(ctx, req, func(ctx context.Context, s *session.Session) error {
 		var err error
 		result, err = s.Raw(ctx, method, callParams{c.tool, c.arguments})
 		return err

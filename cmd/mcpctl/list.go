@@ -347,7 +347,7 @@ func (a *app) check(ctx context.Context, server config.Server) checked {
 }
 
 func (a *app) look(ctx context.Context, c *checked) (err error) {
-	s, err := a.supervise(c.server)
+	s, err := a.supervise(a.dialer(), c.server)
 	if err != nil {
 		return err
 	}

@@ -562,31 +562,43 @@ func (a *app) expand(server config.Server) (config.Server, error) {
 	return expanded, nil
 }
 
-// dialer opens the sessions of this run.
+// dialer opens sessions for questions about a server's health.
 func (a *app) dialer() *session.Dialer {
-	a.dialerOnce.Do(func() {
-		a.dial = &session.Dialer{
-			ClientName:    "mcpctl",
-			ClientVersion: a.build.version,
-			Logger:        a.logger,
-			Kill:          a.kill,
-			Mask:          a.redact.String,
-			LogDir:        config.LogDir(a.lookup),
-		}
-		if a.trace != nil {
-			a.dial.Trace = a.trace
-		}
+	a.dialers.Do(func() {
+		a.fresh, a.quick = a.newDialer(), a.newDialer()
+		a.quick.CacheDir = config.CacheDir(a.lookup)
 	})
-	return a.dial
+	return a.fresh
+}
+
+// quickDialer opens sessions for those who want to use a server: what is remembered of it spares round trips.
+func (a *app) quickDialer() *session.Dialer {
+	a.dialer()
+	return a.quick
+}
+
+func (a *app) newDialer() *session.Dialer {
+	d := &session.Dialer{
+		ClientName:    "mcpctl",
+		ClientVersion: a.build.version,
+		Logger:        a.logger,
+		Kill:          a.kill,
+		Mask:          a.redact.String,
+		LogDir:        config.LogDir(a.lookup),
+	}
+	if a.trace != nil {
+		d.Trace = a.trace
+	}
+	return d
 }
 
 // supervise returns the supervisor of a server, which the caller closes with release. Nothing is contacted yet.
-func (a *app) supervise(server config.Server) (*session.Supervisor, error) {
+func (a *app) supervise(d *session.Dialer, server config.Server) (*session.Supervisor, error) {
 	expanded, err := a.expand(server)
 	if err != nil {
 		return nil, err
 	}
-	return session.NewSupervisor(a.dialer(), expanded), nil
+	return session.NewSupervisor(d, expanded), nil
 }
 
 // release ends a server's session, in haste when nobody waits any more: after Ctrl-C, or when err is a limit that ran out.
@@ -602,7 +614,7 @@ func (a *app) release(ctx context.Context, server string, s *session.Supervisor,
 
 // with opens a server for one command and runs fn. The output tells of its session.
 func (a *app) with(ctx context.Context, server config.Server, fn func(*session.Supervisor) error) (err error) {
-	s, err := a.supervise(server)
+	s, err := a.supervise(a.quickDialer(), server)
 	if err != nil {
 		return err
 	}

@@ -151,6 +151,11 @@ func (a *app) tools(ctx context.Context, s *session.Supervisor, server config.Se
 	if err != nil {
 		return toolList{}, err
 	}
+	return readTools(list, server), nil
+}
+
+// readTools reads a list, and leaves out what the server's entry does not let through.
+func readTools(list session.List, server config.Server) toolList {
 	found := toolList{problems: list.Problems, incomplete: list.Incomplete}
 	seen := map[string]bool{}
 	for i, raw := range list.Items {
@@ -168,7 +173,7 @@ func (a *app) tools(ctx context.Context, s *session.Supervisor, server config.Se
 		seen[t.name] = true
 		found.tools = append(found.tools, t)
 	}
-	return found, nil
+	return found
 }
 
 // parseTools returns the tools that can be used.

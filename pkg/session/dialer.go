@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -40,6 +41,10 @@ type Dialer struct {
 	// LogDir is where the standard error of children is kept, one file for each server; see [LogFile]. It need not exist. If
 	// empty, only the last lines are kept, in memory.
 	LogDir string
+
+	// CacheDir is where the era, the transport and the tools of servers are remembered, to spare round trips. It need not
+	// exist. If empty, nothing is remembered, which is right for questions about a server's health.
+	CacheDir string
 
 	traceOnce sync.Once
 	trace     *transport.Trace
@@ -93,11 +98,14 @@ func (d *Dialer) dial(ctx context.Context, server config.Server, limits Limits, 
 	begin := time.Now()
 	backoff := firstBackoff
 	var noReuse bool
+	mem := d.memory(server)
 	for attempt := 1; ; attempt++ {
-		o := &opening{d: d, server: server, limits: limits, noReuse: noReuse}
+		o := &opening{d: d, server: server, limits: limits, noReuse: noReuse, memory: mem}
 		s, err := o.bounded(ctx)
 		if err == nil {
 			s.info.Elapsed = time.Since(begin)
+			mem.opened(s.info, o.offer)
+			s.memory = mem
 			d.log().LogAttrs(ctx, slog.LevelDebug, "session opened", slog.String("server", server.Name), slog.String("transport", s.info.Transport),
 				slog.String("protocol", s.info.ProtocolVersion), slog.Int("attempt", attempt), slog.Duration("elapsed", s.info.Elapsed))
 			if attempt > 1 {
@@ -239,6 +247,9 @@ type opening struct {
 	limits Limits
 	// noReuse is set when a TCP connection broke in the attempt before.
 	noReuse bool
+	memory  *memory
+	// offer is the version that is offered to servers of the legacy era.
+	offer string
 
 	mu    sync.Mutex
 	spans []Span
@@ -263,15 +274,52 @@ func (o *opening) bounded(ctx context.Context) (*Session, *Error) {
 	return s, nil
 }
 
+// open opens a session as the server is remembered, if it is. When that does not work any more, everything is asked anew.
 func (o *opening) open(ctx context.Context) (*Session, *Error) {
-	if o.server.Command != "" {
-		return o.openStdio(ctx)
+	known := o.memory.recall()
+	o.offer = legacyVersion
+	switch {
+	case o.server.Command != "" && known.Era == EraModern && o.pins(""),
+		o.server.URL != "" && o.server.Transport == config.TransportAuto && known.Transport == "sse",
+		o.server.URL != "" && known.Transport == "http" && known.Era == EraLegacy && o.pins(""):
+		s, err := o.openAs(ctx, known)
+		if err == nil || !doubtful(err) {
+			return s, err
+		}
+		o.memory.misled()
+		o.note("what was remembered of the server does not hold any more: " + err.Message)
 	}
-	if o.server.Transport == config.TransportSSE {
+	return o.openAs(ctx, remembered{})
+}
+
+// doubtful reports whether the failure of an opening may be the fault of what was remembered.
+func doubtful(e *Error) bool {
+	switch e.kind {
+	case kindProtocol, kindAnswered, kindBroken, kindExpired:
+		return true
+	case kindNotSent, kindSevered: // of a child: it ended when it was asked for the modern era
+		f, ok := errors.AsType[*transport.Fault](e.Err)
+		return ok && f.Kind == transport.KindExit
+	case kindUncertain, kindBusy, kindAuth, kindTimeout, kindInterrupted, kindConfig:
+	}
+	return false
+}
+
+// openAs opens a session with what is known of the server.
+func (o *opening) openAs(ctx context.Context, known remembered) (*Session, *Error) {
+	if o.server.Command != "" {
+		return o.openStdio(ctx, known)
+	}
+	if o.server.Transport == config.TransportSSE || known.Transport == "sse" {
 		return o.openSSE(ctx)
 	}
-	s, err := o.openHTTP(ctx, o.server.Protocol)
+	version := o.server.Protocol
+	if known.Era == EraLegacy {
+		version, o.offer = cmp.Or(known.Offer, legacyVersion), cmp.Or(known.Offer, legacyVersion)
+	}
+	s, err := o.openHTTP(ctx, version)
 	if version := offered(err); version != "" && o.pins("") {
+		o.offer = version
 		s, err = o.openHTTP(ctx, version)
 	}
 	if err == nil || o.server.Transport == config.TransportHTTP || !oldTransport(err) {
@@ -401,9 +449,12 @@ func (t *streamTransport) Connect(context.Context) (mcp.Connection, error) {
 	return t.Transport.Connect(t.ctx) //nolint:contextcheck // that is what the type is for
 }
 
-func (o *opening) openStdio(ctx context.Context) (*Session, *Error) {
+func (o *opening) openStdio(ctx context.Context, known remembered) (*Session, *Error) {
 	version := o.server.Protocol
-	if o.pins("") {
+	switch {
+	case known.Era == EraModern:
+		version = ""
+	case o.pins(""):
 		// Servers exist that end, or say nothing, when asked for the modern era first.
 		version = legacyVersion
 	}
@@ -414,10 +465,12 @@ func (o *opening) openStdio(ctx context.Context) (*Session, *Error) {
 	return s, err
 }
 
-// wantsModern reports whether a server refused a handshake because it speaks only the modern era.
+// wantsModern reports whether a server refused a handshake because it speaks only the modern era: it says so, or does
+// not know the method.
 func wantsModern(e *Error) bool {
-	return e.RPC != nil && (e.RPC.Code == mcp.CodeUnsupportedProtocolVersion ||
-		strings.Contains(string(e.RPC.Data), modernVersion))
+	return e.RPC != nil && e.Phase == "initialize" &&
+		(e.RPC.Code == mcp.CodeUnsupportedProtocolVersion || e.RPC.Code == codeMethodNotFound ||
+			strings.Contains(string(e.RPC.Data), modernVersion))
 }
 
 func (o *opening) startChild(ctx context.Context, version string) (*Session, *Error) {

@@ -93,6 +93,7 @@ type Session struct {
 	// abandoned counts the requests that were sent and given up.
 	abandoned atomic.Int32
 	progress  progress
+	memory    *memory
 }
 
 // Info says what the opening found out.
@@ -372,6 +373,9 @@ func (s *Session) List(ctx context.Context, method string) (List, error) {
 		}
 		switch {
 		case next == nil:
+			if method == "tools/list" {
+				s.memory.listed(list)
+			}
 			return list, nil
 		case seen[*next]:
 			if *next != "" { // an empty cursor is how some servers say that there is no more

@@ -50,6 +50,17 @@ type Request struct {
 	Repeatable bool
 	// RetryUnsafe is set when somebody accepts that a request that may not be repeated is executed twice.
 	RetryUnsafe bool
+	// Hints finds out whether the request is Repeatable, when that is not known beforehand. It is asked only when it makes a
+	// difference, on a session that is ready. If nil, Repeatable says it all.
+	Hints func(context.Context, *Session) bool
+}
+
+// resolve asks the hints, if they are not known.
+func (r *Request) resolve(ctx context.Context, sess *Session) {
+	if !r.Repeatable && r.Hints != nil {
+		r.Repeatable = r.Hints(ctx, sess)
+	}
+	r.Hints = nil
 }
 
 // Stats tell what a supervisor has been through.
@@ -162,6 +173,28 @@ func (s *Supervisor) State() (State, error) {
 // Session returns a session that is ready, opening one if there is none.
 func (s *Supervisor) Session(ctx context.Context) (*Session, error) { return s.acquire(ctx, 0, "") }
 
+// KnownTools returns what the server listed before, opening a session if there is none: false when that is too long ago,
+// or when it was another server, or another release of it. The list may be out of date: it spares a round trip, and
+// decides nothing that cannot be taken back. See [Dialer].CacheDir.
+func (s *Supervisor) KnownTools(ctx context.Context) (List, bool, error) {
+	sess, err := s.acquire(ctx, 0, "")
+	if err != nil {
+		return List{}, false, notSent(err)
+	}
+	list, ok := sess.memory.tools()
+	return list, ok, nil
+}
+
+// ForgetTools drops what is remembered of the server's tools: they may have changed.
+func (s *Supervisor) ForgetTools() {
+	s.mu.Lock()
+	sess := s.current
+	s.mu.Unlock()
+	if sess != nil {
+		sess.memory.forgetTools()
+	}
+}
+
 // Do makes a request: fn, on a session that is ready. When the request meets a lost session, the session is replaced,
 // and fn is called once more on the fresh one, if the server cannot have executed it or req says that repeating it does no
 // harm. fn must make one request (or several that only read) and return its error. A server that is busy is asked again
@@ -176,26 +209,29 @@ func (s *Supervisor) Do(ctx context.Context, req Request, fn func(context.Contex
 	ctx, cancel := withCap(ctx, s.limits.Request, s.limits.MaxRequest)
 	defer cancel()
 	sent := time.Now()
-	err = s.try(ctx, req, sess, fn)
+	err = s.try(ctx, &req, sess, fn)
 	failure, ok := errors.AsType[*Error](err)
 	if !ok {
 		return err
 	}
-	v := decide(failure.kind, req.Repeatable || req.RetryUnsafe)
-	if !v.fresh {
+	if !decide(failure.kind, true).fresh {
 		return failure
 	}
-	return s.recover(ctx, req, sess, sent, failure, v.repeat, fn)
+	return s.recover(ctx, req, sess, sent, failure, fn)
 }
 
 // recover replaces the session that a request found lost, and repeats the request if it may be.
-func (s *Supervisor) recover(ctx context.Context, req Request, lost *Session, sent time.Time, failure *Error, repeat bool, fn func(context.Context, *Session) error) error {
+func (s *Supervisor) recover(ctx context.Context, req Request, lost *Session, sent time.Time, failure *Error, fn func(context.Context, *Session) error) error {
 	noticed := time.Now()
 	rec := &Recovery{Cause: failure.Message, OldGeneration: lost.info.Generation, Detect: noticed.Sub(sent)}
 	waitCtx, cancel := withLimit(ctx, s.limits.SessionWait)
 	defer cancel()
 	fresh, err := s.acquire(waitCtx, lost.info.Generation, failure.Message)
 	rec.Elapsed = time.Since(noticed)
+	if err == nil && !decide(failure.kind, req.Repeatable || req.RetryUnsafe).repeat {
+		req.resolve(ctx, fresh)
+	}
+	repeat := decide(failure.kind, req.Repeatable || req.RetryUnsafe).repeat
 	if err != nil {
 		known := repeat && (req.Repeatable || failure.Outcome != OutcomeUnknown)
 		return s.notReplaced(failure, err, rec, known, ended(ctx))
@@ -206,7 +242,7 @@ func (s *Supervisor) recover(ctx context.Context, req Request, lost *Session, se
 	if !repeat {
 		return unknownOutcome(failure, rec)
 	}
-	err = s.try(ctx, req, fresh, fn)
+	err = s.try(ctx, &req, fresh, fn)
 	again, ok := errors.AsType[*Error](err)
 	if !ok {
 		return err
@@ -316,7 +352,7 @@ func unknownOutcome(failure *Error, rec *Recovery) *Error {
 }
 
 // try makes the request on one session, waiting while the server is busy.
-func (s *Supervisor) try(ctx context.Context, req Request, sess *Session, fn func(context.Context, *Session) error) error {
+func (s *Supervisor) try(ctx context.Context, req *Request, sess *Session, fn func(context.Context, *Session) error) error {
 	backoff := firstBackoff
 	for {
 		err := fn(ctx, sess)
@@ -324,7 +360,10 @@ func (s *Supervisor) try(ctx context.Context, req Request, sess *Session, fn fun
 		if !ok {
 			return err
 		}
-		failure = weigh(failure, req)
+		if failure.kind == kindBroken {
+			req.resolve(ctx, sess)
+		}
+		failure = weigh(failure, *req)
 		if failure.kind != kindBusy {
 			return failure
 		}

@@ -1,0 +1,168 @@
+package session
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/mcpctl/mcpctl/pkg/config"
+)
+
+// What is remembered of a server spares round trips at the next opening: how it was reached, in which era it speaks, and
+// what its tools look like. It is a file for each entry in the cache directory, named after a hash of the entry. It
+// never answers a question about health, and it is dropped as soon as it proves wrong.
+
+// toolsKept is how long a list of tools is remembered: long enough for somebody who works with a server, and not so long
+// that a changed server is met with an old schema the next day.
+const toolsKept = time.Hour
+
+// memoryVersion is that of the file's form. Files of another form are ignored.
+const memoryVersion = 1
+
+// memory is what is remembered of one server. All methods of a nil memory do nothing.
+type memory struct {
+	path string
+
+	mu   sync.Mutex
+	what remembered
+}
+
+// remembered is the contents of a memory's file.
+type remembered struct {
+	Version   int    `json:"version"`
+	Era       Era    `json:"era,omitempty"`
+	Transport string `json:"transport,omitempty"`
+	// Offer is the version that the client offered and the server took, in the legacy era.
+	Offer string `json:"offer,omitempty"`
+	// ServerName and ServerVersion are what the server called itself when it listed Tools at ToolsAt.
+	ServerName    string            `json:"server_name,omitempty"`
+	ServerVersion string            `json:"server_version,omitempty"`
+	Tools         []json.RawMessage `json:"tools,omitempty"`
+	ToolsAt       time.Time         `json:"tools_at,omitzero"`
+}
+
+// memory returns what is remembered of a server, nil if nothing is to be.
+func (d *Dialer) memory(server config.Server) *memory {
+	if d.CacheDir == "" {
+		return nil
+	}
+	key, err := entryHash(server)
+	if err != nil {
+		return nil
+	}
+	m := &memory{path: filepath.Join(d.CacheDir, "servers", key+".json")}
+	data, err := os.ReadFile(m.path)
+	if err != nil || json.Unmarshal(data, &m.what) != nil || m.what.Version != memoryVersion {
+		m.what = remembered{}
+	}
+	return m
+}
+
+// entryHash identifies an entry by what decides how its server is reached and whom it takes us for.
+func entryHash(server config.Server) (string, error) {
+	s := server.Clone()
+	s.Name, s.Enabled, s.Sources, s.Err = "", false, nil, nil
+	s.ConnectTimeout, s.Timeout, s.MaxTimeout, s.Wait, s.SessionWait = 0, 0, 0, 0, 0
+	s.SkipPreflight, s.Tools = false, config.ToolFilter{}
+	data, err := json.Marshal(s)
+	if err != nil {
+		return "", err
+	}
+	sum := sha256.Sum256(data)
+	return hex.EncodeToString(sum[:16]), nil
+}
+
+// recall returns what is remembered.
+func (m *memory) recall() remembered {
+	if m == nil {
+		return remembered{}
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.what
+}
+
+// learn changes what is remembered, and writes it down if that made a difference.
+func (m *memory) learn(change func(*remembered)) {
+	if m == nil {
+		return
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	before, err := json.Marshal(m.what)
+	if err != nil {
+		return
+	}
+	change(&m.what)
+	m.what.Version = memoryVersion
+	after, err := json.Marshal(m.what)
+	if err != nil || string(before) == string(after) {
+		return
+	}
+	m.write(after)
+}
+
+// write replaces the file in one step. Only its owner may read it. Where that does not work, nothing is remembered.
+func (m *memory) write(data []byte) {
+	dir := filepath.Dir(m.path)
+	if os.MkdirAll(dir, 0o700) != nil {
+		return
+	}
+	f, err := os.CreateTemp(dir, ".tmp-*") // its mode is 0600
+	if err != nil {
+		return
+	}
+	_, err = f.Write(data)
+	if cerr := f.Close(); err == nil {
+		err = cerr
+	}
+	if err == nil {
+		err = os.Rename(f.Name(), m.path)
+	}
+	if err != nil {
+		_ = os.Remove(f.Name())
+	}
+}
+
+// opened remembers how a session was opened.
+func (m *memory) opened(info Info, offer string) {
+	m.learn(func(r *remembered) {
+		if info.Era == EraModern {
+			offer = ""
+		}
+		r.Era, r.Transport, r.Offer = info.Era, info.Transport, offer
+		if r.ServerName != info.ServerName || r.ServerVersion != info.ServerVersion {
+			r.Tools = nil // another server, or another release of it
+		}
+		r.ServerName, r.ServerVersion = info.ServerName, info.ServerVersion
+	})
+}
+
+// misled forgets how a session was opened: it does not work any more.
+func (m *memory) misled() {
+	m.learn(func(r *remembered) { r.Era, r.Transport, r.Offer = "", "", "" })
+}
+
+// listed remembers a whole list of tools.
+func (m *memory) listed(list List) {
+	if list.Incomplete || list.Unsupported || len(list.Problems) > 0 {
+		return
+	}
+	m.learn(func(r *remembered) { r.Tools, r.ToolsAt = list.Items, time.Now() })
+}
+
+// forgetTools drops the list of tools.
+func (m *memory) forgetTools() { m.learn(func(r *remembered) { r.Tools = nil }) }
+
+// tools returns the list of tools, false if there is none that is young enough.
+func (m *memory) tools() (List, bool) {
+	r := m.recall()
+	if r.Tools == nil || time.Since(r.ToolsAt) > toolsKept {
+		return List{}, false
+	}
+	return List{Items: r.Tools}, true
+}
