@@ -38,8 +38,11 @@ type app struct {
 	logger *slog.Logger
 
 	// trace is what --trace writes to, nil without it.
-	trace   io.WriteCloser
-	dialers sync.Once
+	trace io.WriteCloser
+	// errLock keeps what is written to standard error apart, and liveShown tells whether a live line stands there.
+	errLock   sync.Mutex
+	liveShown bool
+	dialers   sync.Once
 	// fresh opens sessions for questions about health: it remembers nothing. quick spares round trips.
 	fresh, quick *session.Dialer
 
@@ -182,8 +185,16 @@ func (m masked) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// warn writes text, whole lines, to standard error. There is nobody to tell when that fails.
-func (a *app) warn(text string) { _, _ = io.WriteString(a.errOut(), text) }
+// warn writes text, whole lines, to standard error, in place of the live line if there is one. There is nobody to tell
+// when that fails.
+func (a *app) warn(text string) {
+	a.errLock.Lock()
+	defer a.errLock.Unlock()
+	if a.liveShown {
+		text = eraseLine + text
+	}
+	_, _ = io.WriteString(a.errOut(), text)
+}
 
 // note tells a person something beside the output.
 func (a *app) note(text string) { a.warn("mcpctl: note: " + text + "\n") }

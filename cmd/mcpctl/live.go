@@ -22,7 +22,6 @@ func (a *app) live(what string) (stop func()) {
 	if !a.io.CanAnimate() || a.global.verbose > 0 || a.json() && a.io.StdoutTTY() {
 		return func() {}
 	}
-	const back = "\r\x1b[K"
 	start := time.Now()
 	done := make(chan struct{})
 	var ended sync.WaitGroup
@@ -36,10 +35,10 @@ func (a *app) live(what string) (stop func()) {
 		defer tick.Stop()
 		for {
 			line := fmt.Sprintf("%s … %s", render.OneLine(what), time.Since(start).Truncate(100*time.Millisecond))
-			_, _ = io.WriteString(a.io.Err, back+render.Cut(a.redact.String(line), a.io.Width()-1))
+			a.showLive(render.Cut(a.redact.String(line), a.io.Width()-1))
 			select {
 			case <-done:
-				_, _ = io.WriteString(a.io.Err, back)
+				a.showLive("")
 				return
 			case <-tick.C:
 			}
@@ -49,4 +48,15 @@ func (a *app) live(what string) (stop func()) {
 		close(done)
 		ended.Wait()
 	})
+}
+
+// eraseLine empties the line of a terminal and goes to its beginning.
+const eraseLine = "\r\x1b[K"
+
+// showLive replaces the live line; "" removes it.
+func (a *app) showLive(line string) {
+	a.errLock.Lock()
+	defer a.errLock.Unlock()
+	a.liveShown = line != ""
+	_, _ = io.WriteString(a.io.Err, eraseLine+line)
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/url"
 	"path"
 	"regexp"
@@ -13,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/mcpctl/mcpctl/internal/render"
 	"github.com/mcpctl/mcpctl/internal/toolargs"
 	"github.com/mcpctl/mcpctl/pkg/config"
 	"github.com/mcpctl/mcpctl/pkg/session"
@@ -585,6 +587,13 @@ func (a *app) newDialer() *session.Dialer {
 		Kill:          a.kill,
 		Mask:          a.redact.String,
 		LogDir:        config.LogDir(a.lookup),
+		OnWait: func(server string, wait time.Duration, why *session.Error) {
+			asked := ""
+			if why.RetryAfter > 0 {
+				asked = ", as it asks"
+			}
+			a.note(fmt.Sprintf("%s: %s; waiting %s%s", render.OneLine(server), render.OneLine(why.Message), shortLatency(wait), asked))
+		},
 	}
 	if a.trace != nil {
 		d.Trace = a.trace

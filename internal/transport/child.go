@@ -18,6 +18,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -393,6 +394,22 @@ func (k *Child) readStdout() {
 		if len(text) == 0 {
 			continue
 		}
+		if n, ok := frameLength(text); ok {
+			k.noted(number, text)
+			if framed := readFrame(r, n); framed != nil {
+				k.trace.line('<', framed)
+				if messages, ok := parseLine(trimMessage(framed)); ok {
+					for _, m := range messages {
+						if !k.receive(m) {
+							return
+						}
+					}
+				} else {
+					k.noted(number, framed)
+				}
+			}
+			continue
+		}
 		if messages, ok := parseLine(text); ok {
 			if pretty != nil {
 				k.noted(number-1, pretty)
@@ -427,6 +444,48 @@ func (k *Child) readStdout() {
 			k.noted(number, text)
 		}
 	}
+}
+
+// frameLength returns the length that a header of the Language Server Protocol announces. Some servers frame their
+// messages like that, without an end of line, although MCP wants one message a line.
+func frameLength(line []byte) (int, bool) {
+	const name = "content-length:"
+	if len(line) <= len(name) || !bytes.EqualFold(line[:len(name)], []byte(name)) {
+		return 0, false
+	}
+	n, err := strconv.Atoi(string(bytes.TrimSpace(line[len(name):])))
+	return n, err == nil && n > 1 && n <= MaxMessage
+}
+
+// readFrame reads the rest of a frame: headers up to a blank line, then n bytes. It returns nil, and has read nothing but
+// headers, if no JSON follows.
+func readFrame(r *bufio.Reader, n int) []byte {
+	const mostHeaders = 8 // the protocol has two
+	isJSON := func() bool {
+		start, err := r.Peek(1)
+		return err == nil && (start[0] == '{' || start[0] == '[')
+	}
+	for range mostHeaders {
+		if isJSON() { // a message on a line of its own: there was no frame
+			return nil
+		}
+		line, err := readLine(r, stderrLine)
+		if err != nil {
+			return nil
+		}
+		if len(bytes.TrimSpace(line)) > 0 {
+			continue
+		}
+		if !isJSON() {
+			return nil
+		}
+		var frame bytes.Buffer // it grows as the bytes come, not as they are announced
+		if _, err := io.CopyN(&frame, r, int64(n)); err != nil {
+			return nil
+		}
+		return frame.Bytes()
+	}
+	return nil
 }
 
 // parseLine returns the JSON-RPC messages on a line: usually one, sometimes several or a batch. It reports false if

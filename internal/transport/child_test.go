@@ -72,6 +72,9 @@ func TestChildOutput(t *testing.T) {
 		"broken JSON before":  {output: `{"jsonrpc": \n` + message + `\n`, noise: 1, first: `{"jsonrpc":`, line: 1},
 		"pretty, no message":  {output: `{\n  "level": "info"\n}\n{\n  "jsonrpc": "2.0",\n  "method": "notifications/a"\n}\n`, noise: 1, first: "{\n\"level\": \"info\"\n}", line: 3},
 		"colours":             {output: `\033[32mok\033[0m\n` + message + `\n`, noise: 1, first: "\x1b[32mok\x1b[0m", line: 1},
+		"framed":              {output: `Content-Length: 44\r\n\r\n` + message + `Content-Length: 2\r\n\r\n{}`, noise: 3, first: "Content-Length: 44", line: 1},
+		"framed, two headers": {output: `content-length: 44\r\nContent-Type: x\r\n\r\n` + message, noise: 1, first: "content-length: 44", line: 1},
+		"no frame":            {output: `Content-Length: 9\n` + message + `\n`, noise: 1, first: "Content-Length: 9", line: 1},
 		"noise after a blank": {output: `\nhello\n` + message + `\n`, noise: 1, first: "hello", line: 2},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -114,6 +114,9 @@ func (f *Fault) Error() string {
 	switch f.Kind {
 	case KindStatus:
 		s := fmt.Sprintf("HTTP %d %s", f.Status, http.StatusText(f.Status))
+		if f.Err != nil {
+			return strings.TrimSpace(s) + ": " + f.Err.Error()
+		}
 		return strings.TrimSpace(s) + f.bodyHint()
 	case KindRedirect:
 		if f.Err != nil {
@@ -162,7 +165,11 @@ func (f *Fault) bodyHint() string {
 	if f.Title != "" {
 		return fmt.Sprintf(": %q", f.Title)
 	}
-	if s := f.Snippet(); s != "" && !strings.EqualFold(s, http.StatusText(f.Status)) {
+	s := f.Snippet()
+	if text := http.StatusText(f.Status); len(s) >= len(text) && strings.EqualFold(s[:len(text)], text) {
+		s = strings.TrimLeft(s[len(text):], ":,.- ") // some bodies begin with the status once more
+	}
+	if s != "" {
 		return ": " + s
 	}
 	return ""

@@ -29,6 +29,7 @@ import (
 	"net/http"
 	"net/http/httptrace"
 	"net/url"
+	"path"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -90,7 +91,9 @@ type HTTP struct {
 	deleted bool
 	// legacyOpened is set when the first response has come on the stream of the legacy transport.
 	legacyOpened bool
-	spans        []Span
+	// prefix is the path of a proxy that the endpoint event of the legacy transport left out, "" if it left out none.
+	prefix string
+	spans  []Span
 
 	ended   chan struct{}
 	endOnce sync.Once
@@ -254,6 +257,9 @@ func (x *roundTrip) do(ctx context.Context, req *http.Request) (*http.Response, 
 	}
 	switch {
 	case req.Method == http.MethodPost && x.h.opts.Legacy:
+		if resp, err = x.behindProxy(ctx, req, body, resp); err != nil {
+			return nil, err
+		}
 		return x.legacyPosted(resp)
 	case req.Method == http.MethodPost && x.msg.isCall():
 		return x.answered(resp)
@@ -270,6 +276,11 @@ func (x *roundTrip) send(ctx context.Context, req *http.Request, body []byte) (*
 	probe := &writeProbe{}
 	ctx = httptrace.WithClientTrace(ctx, probe.trace(x.h))
 	target := req.URL
+	if prefix := x.h.Prefix(); prefix != "" && req.Method == http.MethodPost && !strings.HasPrefix(target.Path, prefix+"/") {
+		behind := *target
+		behind.Path, behind.RawPath = prefix+target.Path, ""
+		target = &behind
+	}
 	for hop := 0; ; hop++ {
 		if !sameOrigin(target, x.h.opts.Endpoint) {
 			return nil, x.fail(Fault{Kind: KindRedirect, Location: bareURL(target), Err: fmt.Errorf(
@@ -631,6 +642,46 @@ func (x *roundTrip) legacyStream(resp *http.Response) {
 		h.end(err)
 	}
 	resp.Body = newSSEBody(resp.Body, MaxMessage, onEvent, onEnd)
+}
+
+// behindProxy sends a POST of the legacy transport again, with the path's prefix that a proxy before the server cuts off,
+// when there is nothing at the address which the server announced: it does not know the prefix. The POST that was
+// answered with 404 reached nobody.
+func (x *roundTrip) behindProxy(ctx context.Context, req *http.Request, body []byte, resp *http.Response) (*http.Response, error) {
+	prefix := path.Dir(x.h.opts.Endpoint.Path)
+	if resp.StatusCode != http.StatusNotFound || prefix == "/" || prefix == "." || strings.HasPrefix(req.URL.Path, prefix+"/") {
+		return resp, nil
+	}
+	x.h.mu.Lock()
+	first := x.h.prefix == "" && !x.h.legacyOpened
+	x.h.mu.Unlock()
+	if !first {
+		return resp, nil
+	}
+	f := x.evidence(resp, Fault{Kind: KindStatus})
+	again := req.Clone(ctx)
+	again.URL.Path, again.URL.RawPath = prefix+again.URL.Path, ""
+	second, err := x.send(ctx, again, body)
+	switch {
+	case err != nil:
+		return nil, err
+	case second.StatusCode < 200 || second.StatusCode > 299:
+		discard(second.Body)
+		f.Err = fmt.Errorf("the server announces %s, and nothing is there; a proxy's prefix is missing? %s is not there either",
+			bareURL(req.URL), again.URL.Path)
+		return nil, x.fail(f)
+	}
+	x.h.mu.Lock()
+	x.h.prefix = prefix
+	x.h.mu.Unlock()
+	return second, nil
+}
+
+// Prefix returns the path of a proxy that the server's endpoint event left out, "" if it left out none.
+func (h *HTTP) Prefix() string {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.prefix
 }
 
 // legacyPosted looks at the answer to a POST of the legacy transport, which says only whether it was taken.

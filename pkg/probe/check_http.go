@@ -11,7 +11,8 @@ func httpEndpoint() Check {
 	return Check{
 		ID: "http.endpoint", Title: "URL answers MCP", Needs: []string{"net.tcp", "net.tls"}, Applies: overHTTP,
 		Why: `The opening request is sent to the URL with POST, as every client does. The answer must be JSON-RPC. A web page, a
-redirect, 404 or 405 mean that the URL is not the MCP endpoint: it often has a path of its own, such as /mcp.`,
+redirect, 404 or 405 mean that the URL is not the MCP endpoint: it often has a path of its own, such as /mcp. Then the
+usual paths are tried.`,
 		Limit: ownLimits,
 		Run: func(ctx context.Context, t *Target) Finding {
 			_, err := t.open(ctx)
@@ -24,7 +25,11 @@ redirect, 404 or 405 mean that the URL is not the MCP endpoint: it often has a p
 			case e.Class == session.ClassAuth:
 				return pass("it wants authorization")
 			case e.NotMCP() && e.Phase != "notifications/initialized":
-				return failure(err)
+				f := failure(err)
+				if other := t.elsewhere(ctx); other != "" {
+					f.Fix = "use " + other + " instead: an MCP server answers there"
+				}
+				return f
 			case e.RPC != nil || e.Phase == "notifications/initialized":
 				return pass("it does")
 			}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -30,7 +31,10 @@ initialized notification. For a child process, what it wrote to standard error a
 				name = "unnamed server"
 			}
 			f := pass(fmt.Sprintf("%s, %s, protocol %s", name, info.Transport, info.ProtocolVersion))
-			f.Detail = strings.Join(append(info.Notes,
+			if len(info.Warnings) > 0 { // it opened all the same
+				f = warn(f.Message+"; "+info.Warnings[0], "mend that in the server, or in what stands before it: other clients may not get over it")
+			}
+			f.Detail = strings.Join(append(slices.Concat(info.Warnings, info.Notes),
 				"limits: "+limits.Connect.String()+", "+limits.Request.String()), "\n")
 			f.Data = map[string]any{
 				"transport": info.Transport, "era": string(info.Era), "protocol_version": info.ProtocolVersion,
@@ -142,6 +146,10 @@ such lines, but several clients end the connection at the first one.`,
 				return pass("only MCP messages")
 			}
 			f := warn(fmt.Sprintf("%d line(s) are not MCP; line %d is %q", n.Lines, n.Number, n.First), "write logs and banners to standard error")
+			if strings.HasPrefix(strings.ToLower(n.First), "content-length:") {
+				f = warn("the server puts Content-Length headers before its messages, as LSP does",
+					"write each message as one line of JSON, with nothing before it: clients of MCP read lines")
+			}
 			f.Data = map[string]any{"lines": n.Lines, "first": n.First, "line_number": n.Number}
 			return f
 		},

@@ -38,6 +38,9 @@ type Dialer struct {
 	// Write at most. If nil, nothing is traced.
 	Trace io.Writer
 
+	// OnWait is called before a wait of a second or more for a server that is coming up, or busy: how long it will be, and
+	// why. It must not block. If nil, nobody is told.
+	OnWait func(server string, wait time.Duration, why *Error)
 	// LogDir is where the standard error of children is kept, one file for each server; see [LogFile]. It need not exist. If
 	// empty, only the last lines are kept, in memory.
 	LogDir string
@@ -132,6 +135,7 @@ func (d *Dialer) dial(ctx context.Context, server config.Server, limits Limits, 
 		}
 		d.log().LogAttrs(ctx, slog.LevelDebug, "opening failed, trying again", slog.String("server", server.Name),
 			slog.Int("attempt", attempt), slog.Duration("pause", pause), slog.Any("error", err))
+		d.waits(server.Name, pause, err)
 		if !sleep(ctx, pause) {
 			if errors.Is(context.Cause(ctx), context.Canceled) {
 				return nil, classify(evidence{server: server.Name, method: "connect", ctx: context.Cause(ctx), err: err})
@@ -167,6 +171,16 @@ func gaveUp(e *Error, attempts int, elapsed time.Duration) *Error {
 		e.Hint = "see that the server is running; --wait 30s waits for one that is starting"
 	}
 	return e
+}
+
+// noticeable is the least wait that somebody is told of.
+const noticeable = time.Second
+
+// waits tells of a wait that is about to begin.
+func (d *Dialer) waits(server string, pause time.Duration, why *Error) {
+	if d.OnWait != nil && pause >= noticeable {
+		d.OnWait(server, pause, why)
+	}
 }
 
 // spread adds jitter.
@@ -251,9 +265,10 @@ type opening struct {
 	// offer is the version that is offered to servers of the legacy era.
 	offer string
 
-	mu    sync.Mutex
-	spans []Span
-	notes []string
+	mu       sync.Mutex
+	spans    []Span
+	notes    []string
+	warnings []string
 }
 
 // bounded opens a session within the connect limit. One that is dead before anybody used it was not opened.
@@ -435,6 +450,9 @@ func (o *opening) openSSE(ctx context.Context) (*Session, *Error) {
 		h.Close()
 		return nil, err
 	}
+	if prefix := h.Prefix(); prefix != "" {
+		s.info.Warnings = append(s.info.Warnings, fmt.Sprintf("the server announces an address without %s, where it is: a proxy cuts it off, and the server does not know", prefix))
+	}
 	return s, nil
 }
 
@@ -547,7 +565,7 @@ func (o *opening) connect(ctx context.Context, s *Session, t mcp.Transport, vers
 	s.sdk = cs
 	s.info = infoOf(cs.InitializeResult(), kind)
 	o.mu.Lock()
-	s.info.Spans, s.info.Notes = o.spans, o.notes
+	s.info.Spans, s.info.Notes, s.info.Warnings = o.spans, o.notes, o.warnings
 	o.mu.Unlock()
 	if !o.pins("") && !o.pins(s.info.ProtocolVersion) {
 		return &Error{ // the caller ends what was opened
@@ -587,7 +605,7 @@ func (o *opening) middleware(next mcp.MethodHandler) mcp.MethodHandler {
 			defer cancel()
 			res, err := next(bounded, method, req)
 			if err != nil && bounded.Err() != nil && ctx.Err() == nil {
-				o.note("the server did not answer the initialized notification; taken as accepted")
+				o.warn("the server did not answer the POST of notifications/initialized; taken as accepted")
 				return res, nil
 			}
 			return res, err
@@ -632,6 +650,12 @@ func (o *opening) span(name string, elapsed time.Duration) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.spans = append(o.spans, Span{Name: name, Elapsed: elapsed})
+}
+
+func (o *opening) warn(text string) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.warnings = append(o.warnings, text)
 }
 
 func (o *opening) note(text string) {

@@ -53,8 +53,10 @@ type Info struct {
 	// Spans tell where the time of the opening went, in order; Elapsed is all of it.
 	Spans   []Span
 	Elapsed time.Duration
-	// Notes tell what was odd and did not stop the opening, one sentence each.
+	// Notes tell how it went, where that was not the straight way, one sentence each.
 	Notes []string
+	// Warnings tell what is wrong with the server and did not stop the opening, one sentence each.
+	Warnings []string
 }
 
 // Noise is what a stdio server wrote to its standard output that is not MCP.
@@ -99,7 +101,7 @@ type Session struct {
 // Info says what the opening found out.
 func (s *Session) Info() Info {
 	info := s.info
-	info.Spans, info.Notes = slices.Clone(info.Spans), slices.Clone(info.Notes)
+	info.Spans, info.Notes, info.Warnings = slices.Clone(info.Spans), slices.Clone(info.Notes), slices.Clone(info.Warnings)
 	return info
 }
 

@@ -379,6 +379,7 @@ func (s *Supervisor) try(ctx context.Context, req *Request, sess *Session, fn fu
 			}
 			return failure
 		}
+		s.dialer.waits(s.server.Name, pause, failure)
 		if !sleep(ctx, pause) {
 			if errors.Is(context.Cause(ctx), context.Canceled) {
 				interrupted := classify(evidence{server: s.server.Name, method: failure.Phase, ctx: context.Cause(ctx), err: err, opened: true})

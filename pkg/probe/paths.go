@@ -1,0 +1,53 @@
+package probe
+
+import (
+	"context"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/mcpctl/mcpctl/pkg/session"
+)
+
+// pathLimit bounds the question whether an MCP server answers at another path. The address has answered before.
+const pathLimit = 3 * time.Second
+
+// otherPaths returns the URLs at which an MCP server is likely to be found, if none is at this one: at the usual paths
+// below the origin, and below the path.
+func otherPaths(raw string) []string {
+	u, err := url.Parse(raw)
+	if err != nil {
+		return nil
+	}
+	own := strings.TrimSuffix(u.Path, "/")
+	var urls []string
+	for _, path := range []string{"/mcp", own + "/mcp", "/sse", own + "/sse", "/mcp/"} {
+		other := *u
+		other.Path, other.RawPath = path, ""
+		if text := other.String(); path != u.Path && !slices.Contains(urls, text) {
+			urls = append(urls, text)
+		}
+	}
+	return urls
+}
+
+// elsewhere returns the URL of the same origin at which an MCP server answers, "" if it is at none of the usual paths.
+// Sessions that are opened for that are ended again.
+func (t *Target) elsewhere(ctx context.Context) string {
+	for _, other := range otherPaths(t.expanded.URL) {
+		server := t.expanded.Clone()
+		server.URL, server.ConnectTimeout, server.Wait = other, pathLimit, time.Nanosecond
+		s, err := t.dialer().Dial(ctx, server)
+		if err == nil {
+			_ = s.Close() // what the server says to the end of the session is another check's
+		}
+		if err == nil || session.ClassOf(err) == session.ClassAuth {
+			return other
+		}
+		if ctx.Err() != nil {
+			return ""
+		}
+	}
+	return ""
+}
