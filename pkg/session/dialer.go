@@ -89,12 +89,12 @@ func (d *Dialer) Dial(ctx context.Context, server config.Server) (*Session, erro
 	limits := LimitsFor(server)
 	ctx, cancel := withLimit(ctx, limits.Connect)
 	defer cancel()
-	return d.dial(ctx, server, limits, limits.Connect, limits.Wait.Value)
+	return d.dial(ctx, server, limits, limits.Connect, limits.Wait.Value, func(*Error) {})
 }
 
 // dial opens a session. It tries for the given time while the server is coming up; one attempt is bound by the connect
-// limit, and all together by the limit whole, which ends ctx.
-func (d *Dialer) dial(ctx context.Context, server config.Server, limits Limits, whole Limit, patience time.Duration) (*Session, error) {
+// limit, and all together by the limit whole, which ends ctx. It reports the failures of attempts as it goes.
+func (d *Dialer) dial(ctx context.Context, server config.Server, limits Limits, whole Limit, patience time.Duration, report func(*Error)) (*Session, error) {
 	if err := check(server); err != nil {
 		return nil, err
 	}
@@ -119,6 +119,7 @@ func (d *Dialer) dial(ctx context.Context, server config.Server, limits Limits, 
 		if !passes(err) {
 			return nil, err
 		}
+		report(err)
 		noReuse = noReuse || err.kind == kindSevered
 		pause, until := spread(backoff), begin.Add(patience)
 		if left := time.Until(until); left > firstBackoff {

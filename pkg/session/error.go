@@ -91,6 +91,8 @@ type Error struct {
 
 	// kind is what the evidence says happened, before it is known what that means for the operation.
 	kind kind
+	// last is how the last attempt of an opening failed that nobody waits for any more, nil if none has.
+	last *Error
 }
 
 // Error returns "SERVER: PHASE: MESSAGE".

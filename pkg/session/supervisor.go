@@ -120,6 +120,8 @@ type attempt struct {
 	bound *bound
 	done  chan struct{}
 	err   error
+	// last is the failure of the latest attempt that was followed by another.
+	last *Error
 }
 
 // NewSupervisor returns a supervisor for a server whose variables have been expanded. Nothing is opened yet. If d is
@@ -319,6 +321,10 @@ func (s *Supervisor) notReplaced(failure *Error, err error, rec *Recovery, harml
 	switch {
 	case e.Class == ClassTimeout && callers == nil && e.Limit != nil && e.Limit.Name == s.limits.SessionWait.Name:
 		why = fmt.Sprintf("no fresh session within %s", s.limits.SessionWait)
+		if e.last != nil {
+			why += ": " + e.last.Message
+			e = e.last
+		}
 	case e.Retryable:
 		why = fmt.Sprintf("no fresh session within %s: %s", s.limits.SessionWait, e.Message)
 	}
@@ -452,6 +458,7 @@ func (s *Supervisor) acquire(ctx context.Context, above int, why string) (*Sessi
 		unfollow()
 
 		s.mu.Lock()
+		last := a.last
 		if !doomed {
 			a.waiters--
 			if a.waiters == 0 {
@@ -466,7 +473,9 @@ func (s *Supervisor) acquire(ctx context.Context, above int, why string) (*Sessi
 				return nil, a.err
 			}
 		default:
-			return nil, classify(evidence{server: s.server.Name, method: "connect", ctx: context.Cause(ctx), err: ctx.Err()})
+			e := classify(evidence{server: s.server.Name, method: "connect", ctx: context.Cause(ctx), err: ctx.Err()})
+			e.last = last
+			return nil, e
 		}
 	}
 }
@@ -508,7 +517,11 @@ func (s *Supervisor) begin() *attempt {
 	generation := s.generation + 1
 	s.closing.Go(func() {
 		defer cancel()
-		sess, err := s.dialer.dial(ctx, s.server, s.limits, whole, patience)
+		sess, err := s.dialer.dial(ctx, s.server, s.limits, whole, patience, func(e *Error) {
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			a.last = e
+		})
 		s.mu.Lock()
 		s.opening = nil
 		switch {
