@@ -165,6 +165,7 @@ func valuesOf(original config.Server) []entryValue {
 	yesNo("enabled", s.Enabled)
 	limit(limits.Connect)
 	limit(limits.Request)
+	limit(limits.MaxRequest)
 	limit(limits.Wait)
 	limit(limits.SessionWait)
 	if s.URL != "" {

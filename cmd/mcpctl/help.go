@@ -28,6 +28,7 @@ func topics() []topic {
 		{"config", "The configuration file", topicConfig},
 		{"environment", "The variables that mcpctl reads", topicEnvironment},
 		{"exit-codes", "What the exit codes mean", topicExitCodes},
+		{"limits", "How long things may take, and where that is set", topicLimits()},
 	}
 }
 
@@ -283,6 +284,9 @@ const topicEnvironment = `Environment
 
   MCPCTL_CONFIG    the configuration file, when --config does not name one
   XDG_CONFIG_HOME  where mcpctl/config.yaml is looked for
+  XDG_CACHE_HOME   where mcpctl remembers how servers were reached, and for an
+                   hour what their tools look like; doctor never looks there
+  XDG_STATE_HOME   where mcpctl/logs keeps what servers write to stderr
   NO_COLOR         no colours, when set and not empty
   CLICOLOR, CLICOLOR_FORCE
                    0: no colours; anything else in the second: colours always

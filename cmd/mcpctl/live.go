@@ -14,15 +14,21 @@ const (
 	liveDelay = 500 * time.Millisecond
 	// liveInterval is how often the time is brought up to date.
 	liveInterval = 200 * time.Millisecond
+	// patience is after what time a log, where there is no terminal, says what is going on.
+	patience = 5 * time.Second
 )
 
 // live shows what is being done, with the time it takes, on a line of stderr's terminal that comes after half a second.
-// The line is gone when the function it returns has been called.
+// The line is gone when the function it returns has been called. Where there is no terminal, one note tells of it when it
+// takes long.
 func (a *app) live(what string) (stop func()) {
-	if !a.io.CanAnimate() || a.global.verbose > 0 || a.json() && a.io.StdoutTTY() {
-		return func() {}
-	}
 	start := time.Now()
+	if !a.io.CanAnimate() || a.global.verbose > 0 || a.json() && a.io.StdoutTTY() {
+		timer := time.AfterFunc(patience, func() {
+			a.note(fmt.Sprintf("%s: %s so far", render.OneLine(what), time.Since(start).Round(time.Second)))
+		})
+		return func() { timer.Stop() }
+	}
 	done := make(chan struct{})
 	var ended sync.WaitGroup
 	ended.Go(func() {
