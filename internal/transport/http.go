@@ -70,6 +70,8 @@ type HTTPOptions struct {
 	NoReuse bool
 	// Trace is told what goes over the wire. If nil, nothing is.
 	Trace *ConnTrace
+	// Authorizes is set when somebody above can do something about 401 and 403: such answers pass then.
+	Authorizes bool
 }
 
 // HTTP is the round tripper of one connection to an MCP endpoint. See the MCP specification, 2025-11-25, "Streamable
@@ -441,6 +443,11 @@ func (x *roundTrip) answered(resp *http.Response) (*http.Response, error) {
 	if !success {
 		body := trimMessage(x.errorBody(resp))
 		f := x.evidence(resp, Fault{Kind: KindStatus, Body: body})
+		if x.challenged(f) {
+			_ = x.fail(f) // it stands, unless the request is sent again
+			resp.Body = io.NopCloser(bytes.NewReader(body))
+			return resp, nil
+		}
 		if !f.OwnID || !answers(resp.StatusCode) {
 			return nil, x.fail(f)
 		}
@@ -461,6 +468,13 @@ func (x *roundTrip) answered(resp *http.Response) (*http.Response, error) {
 		return x.wholeAnswer(resp)
 	}
 	return nil, x.fail(x.evidence(resp, Fault{Kind: KindContent}))
+}
+
+// challenged reports whether an answer is for those above to do something about. A 401 without a challenge on a session
+// may be a lost session.
+func (x *roundTrip) challenged(f Fault) bool {
+	return x.h.opts.Authorizes && (f.Status == http.StatusUnauthorized || f.Status == http.StatusForbidden) &&
+		(f.Challenge != "" || !x.fault.SessionID)
 }
 
 // answers reports whether a JSON-RPC error with the request's own id under an HTTP status is the server's answer to the

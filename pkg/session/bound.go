@@ -37,6 +37,8 @@ type bound struct {
 	// followers are bounds of other contexts that wait for what happens under this one.
 	followers map[*bound]struct{}
 	raised    bool
+	// share is set on the bound of one step within a limit.
+	share bool
 }
 
 type boundKey struct{}
@@ -63,6 +65,13 @@ func withCap(ctx context.Context, l, most Limit) (context.Context, context.Cance
 	b.timer = time.AfterFunc(l.Value, func() { cancel(&limitError{b.current()}) })
 	b.mu.Unlock()
 	return ctx, func() { b.timer.Stop(); cancel(nil) }
+}
+
+// withShare bounds one step of an opening by a share of the time.
+func withShare(ctx context.Context, most, connect time.Duration) (context.Context, context.CancelFunc) {
+	ctx, cancel := withLimit(ctx, Limit{Name: "step", Value: min(most, connect/boundShare)})
+	boundOf(ctx).share = true
+	return ctx, cancel
 }
 
 // current returns the limit that ends the context now.
@@ -129,6 +138,20 @@ func (b *bound) raise(d time.Duration, why string) {
 		for f := range followers {
 			f.raise(d, why)
 		}
+	}
+}
+
+// suspend stops the innermost bound if it is only one step's share of the time: a step that stands still because a login
+// is under way is not silent. The returned function begins it anew.
+func (b *bound) suspend() (resume func()) {
+	if b == nil || !b.share || !b.timer.Stop() {
+		return func() {}
+	}
+	return func() {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		b.end = time.Now().Add(b.limit.Value)
+		b.timer.Reset(b.limit.Value)
 	}
 }
 

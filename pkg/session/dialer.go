@@ -16,6 +16,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/modelcontextprotocol/go-sdk/auth"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/mcpctl/mcpctl/internal/transport"
@@ -38,6 +39,9 @@ type Dialer struct {
 	// Write at most. If nil, nothing is traced.
 	Trace io.Writer
 
+	// OAuth returns what gets authorization for a server when it answers 401 or 403, nil for nothing. At the moment when it
+	// asks a person, it calls [LoginBegins]. If nil, no authorization is got.
+	OAuth func(config.Server) auth.OAuthHandler
 	// OnWait is called before a wait of a second or more for a server that is coming up, or busy: how long it will be, and
 	// why. It must not block. If nil, nobody is told.
 	OnWait func(server string, wait time.Duration, why *Error)
@@ -406,10 +410,17 @@ func (o *opening) httpOptions(legacy bool) transport.HTTPOptions {
 }
 
 func (o *opening) openHTTP(ctx context.Context, version string) (*Session, *Error) {
-	h := transport.NewHTTP(o.httpOptions(false))
+	opts := o.httpOptions(false)
+	var handler auth.OAuthHandler
+	if o.d.OAuth != nil {
+		if handler = o.d.OAuth(o.server); handler != nil {
+			handler, opts.Authorizes = authorizer{handler}, true
+		}
+	}
+	h := transport.NewHTTP(opts)
 	s := &Session{http: h, endpoint: o.server.URL}
 	t := &mcp.StreamableClientTransport{
-		Endpoint: o.server.URL, HTTPClient: h.Client(), DisableStandaloneSSE: true, MaxRetries: resumptions,
+		Endpoint: o.server.URL, HTTPClient: h.Client(), DisableStandaloneSSE: true, MaxRetries: resumptions, OAuthHandler: handler,
 	}
 	if version == "auto" {
 		version = ""
@@ -429,6 +440,15 @@ func (o *opening) openHTTP(ctx context.Context, version string) (*Session, *Erro
 		return nil, err
 	}
 	return s, nil
+}
+
+// authorizer gets authorization without being cut off by the bound of the step that met the 401.
+type authorizer struct{ auth.OAuthHandler }
+
+// Authorize implements [auth.OAuthHandler].
+func (a authorizer) Authorize(ctx context.Context, req *http.Request, resp *http.Response) error {
+	defer boundOf(ctx).suspend()()
+	return a.OAuthHandler.Authorize(ctx, req, resp)
 }
 
 func (o *opening) openSSE(ctx context.Context) (*Session, *Error) {
@@ -594,7 +614,7 @@ func (o *opening) middleware(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
 		switch method {
 		case "server/discover":
-			bounded, cancel := withLimit(ctx, Limit{Name: "probe", Value: min(probeBound, o.limits.Connect.Value/boundShare)})
+			bounded, cancel := withShare(ctx, probeBound, o.limits.Connect.Value)
 			defer cancel()
 			defer o.timed(method, time.Now())
 			return next(bounded, method, req)
@@ -602,7 +622,7 @@ func (o *opening) middleware(next mcp.MethodHandler) mcp.MethodHandler {
 			defer o.timed(method, time.Now())
 		case "notifications/initialized":
 			defer o.timed(method, time.Now())
-			bounded, cancel := withLimit(ctx, Limit{Name: "accept", Value: min(acceptBound, o.limits.Connect.Value/boundShare)})
+			bounded, cancel := withShare(ctx, acceptBound, o.limits.Connect.Value)
 			defer cancel()
 			res, err := next(bounded, method, req)
 			if err != nil && bounded.Err() != nil && ctx.Err() == nil {
