@@ -67,13 +67,17 @@ func (d *Dialer) dial(ctx context.Context, server config.Server, limits Limits, 
 	if err := check(server); err != nil {
 		return nil, err
 	}
+	way, err := d.route(server)
+	if err != nil {
+		return nil, err
+	}
 	ctx, cancel := withLimit(ctx, whole)
 	defer cancel()
 	begin := time.Now()
 	backoff := firstBackoff
 	var noReuse bool
 	for attempt := 1; ; attempt++ {
-		o := &opening{d: d, server: server, limits: limits, noReuse: noReuse}
+		o := &opening{d: d, server: server, limits: limits, noReuse: noReuse, route: way}
 		s, err := o.bounded(ctx)
 		if err == nil {
 			s.info.Elapsed = time.Since(begin)
@@ -123,7 +127,7 @@ func passes(e *Error) bool {
 		if !errors.As(e.Err, &f) {
 			return false
 		}
-		return f.Kind == transport.KindRefused || f.Kind == transport.KindSevered || f.Kind == transport.KindStatus
+		return f.Kind == transport.KindRefused || f.Kind == transport.KindSevered || f.Kind == transport.KindStatus || proxyMayPass(f)
 	case kindProtocol, kindExpired, kindUncertain, kindAuth, kindBroken, kindAnswered, kindTimeout, kindInterrupted, kindConfig:
 	}
 	return false
@@ -216,6 +220,7 @@ type opening struct {
 	d      *Dialer
 	server config.Server
 	limits Limits
+	route  route
 	// noReuse is set when a TCP connection broke in the attempt before.
 	noReuse bool
 
@@ -317,7 +322,8 @@ func (o *opening) httpOptions(legacy bool) transport.HTTPOptions {
 	for name, value := range o.server.Headers {
 		header[http.CanonicalHeaderKey(name)] = []string{value}
 	}
-	return transport.HTTPOptions{Endpoint: o.endpoint(), Header: header, Legacy: legacy, NoReuse: o.noReuse, AnyContent: o.server.SkipPreflight, Mask: o.d.Mask}
+	return transport.HTTPOptions{Endpoint: o.endpoint(), Header: header, Legacy: legacy, NoReuse: o.noReuse, AnyContent: o.server.SkipPreflight, Mask: o.d.Mask,
+		TLS: o.route.tls, Proxy: o.route.proxy, ConnectTo: o.route.connectTo}
 }
 
 func (o *opening) openHTTP(ctx context.Context, version string) (*Session, *Error) {
