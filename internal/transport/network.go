@@ -320,10 +320,8 @@ func netText(err error) string {
 		return op.Addr.String() + ": " + strings.TrimPrefix(op.Err.Error(), "connect: ")
 	case isTLS(err):
 		return TLSText(err)
-	case err != nil:
-		return err.Error()
 	}
-	return "the connection failed"
+	return err.Error()
 }
 
 // alertOf returns the words of the alert with which the other side ended TLS, "" if there is none. crypto/tls has no
@@ -346,8 +344,13 @@ func isCertificateAlert(alert string) bool {
 
 // SpeaksTLS reports whether what was taken for the answer to a plain request begins as TLS does.
 func SpeaksTLS(err error) bool {
-	// An alert or a handshake message of TLS 1.0 and later; net/http quotes the bytes.
-	return strings.Contains(err.Error(), `malformed HTTP response "\x15\x03`) || strings.Contains(err.Error(), `malformed HTTP response "\x16\x03`)
+	for ; err != nil; err = errors.Unwrap(err) {
+		// An alert or a handshake message of TLS 1.0 and later; net/http quotes the bytes.
+		if text := err.Error(); strings.Contains(text, `malformed HTTP response "\x15\x03`) || strings.Contains(text, `malformed HTTP response "\x16\x03`) {
+			return true
+		}
+	}
+	return false
 }
 
 // TLSText says in words why TLS failed: whose certificate, which dates, which names.
