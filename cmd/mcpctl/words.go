@@ -583,12 +583,17 @@ func variableFor(server, name string) string {
 	return strings.TrimSuffix(fmt.Sprintf("%s_%s", server, name), "_")
 }
 
-// hideSecretWords makes the secrets among the words of the command line masked in whatever is said about them.
+// hideSecretWords makes the secrets among the words of the command line, and those of the environment's proxies, masked in whatever is said about them.
 func (a *app) hideSecretWords() {
 	add := func(s config.Server) {
 		nothing := func(string) (string, bool) { return "", true }
 		if _, secrets, err := s.Expand(nothing, ""); err == nil {
 			a.redact.Add(secrets...)
+		}
+	}
+	for _, name := range []string{"HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy"} {
+		if value, ok := a.lookup(name); ok {
+			a.redact.Add(config.ProxySecrets(value)...)
 		}
 	}
 	for i, word := range a.args {
@@ -600,6 +605,12 @@ func (a *app) hideSecretWords() {
 			_, value, _ = strings.Cut(word, "=")
 		case strings.HasPrefix(word, "-H") && len(word) > 2, strings.HasPrefix(word, "-e") && len(word) > 2:
 			value = word[2:]
+		case word == "--proxy" && i+1 < len(a.args):
+			a.redact.Add(config.ProxySecrets(a.args[i+1])...)
+			continue
+		case strings.HasPrefix(word, "--proxy="):
+			a.redact.Add(config.ProxySecrets(strings.TrimPrefix(word, "--proxy="))...)
+			continue
 		case isURL(word):
 			add(config.Server{URL: word})
 			continue

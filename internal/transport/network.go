@@ -355,6 +355,12 @@ func SpeaksTLS(err error) bool {
 
 // TLSText says in words why TLS failed: whose certificate, which dates, which names.
 func TLSText(err error) string {
+	if op, ok := errors.AsType[*net.OpError](err); ok && op.Op == "dial" {
+		return netText(err) // it did not come to that
+	}
+	if isEOF(err) {
+		return "TLS: the server ended the connection during the handshake"
+	}
 	if errors.Is(err, http.ErrSchemeMismatch) {
 		return "the server speaks plain HTTP on this port, and the URL says https://"
 	}

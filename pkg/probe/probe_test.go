@@ -305,7 +305,7 @@ func TestSelect(t *testing.T) {
 	if got, _ := ids([]string{"command"}, nil); got != "config.entry config.variables command.found" {
 		t.Errorf("only command: %s", got)
 	}
-	if got, _ := ids([]string{"command", "config"}, []string{"config.secrets", "config.file", "config.tools"}); got != "config.entry config.variables command.found" {
+	if got, _ := ids([]string{"command", "config"}, []string{"config.secrets", "config.file", "config.network", "config.tools"}); got != "config.entry config.variables command.found" {
 		t.Errorf("skip: %s", got)
 	}
 	if _, unmatched := ids([]string{"commando"}, []string{"config.x"}); unmatched != "commando config.x" {

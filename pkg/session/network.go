@@ -69,7 +69,7 @@ func (d *Dialer) Route(server config.Server) (Route, error) {
 // Unverified says where it was wished that the certificate of an HTTPS server is not checked: "--insecure", "the key
 // tls.insecure_skip_verify". It returns "" if it is checked.
 func Unverified(server config.Server) string {
-	if !server.TLS.InsecureSkipVerify || !strings.HasPrefix(strings.ToLower(server.URL), "https://") {
+	if !server.TLS.InsecureSkipVerify || strings.HasPrefix(strings.ToLower(server.URL), "http://") {
 		return ""
 	}
 	return place(server, "tls.insecure_skip_verify")
