@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 
+	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/mcpctl/mcpctl/pkg/config"
@@ -68,6 +69,31 @@ func (f *networkFlags) networkMisfit(flags *pflag.FlagSet, server config.Server)
 		}
 	}
 	return nil
+}
+
+// curlFlag returns what a flag of curl's about the way to a server is called here, "" if it is none or if the command has
+// no such flag.
+func curlFlag(cmd *cobra.Command, typed string) string {
+	if cmd.Flags().Lookup("ca-file") == nil {
+		return ""
+	}
+	switch typed {
+	case "--cacert":
+		return "--ca-file FILE"
+	case "--cert", "-E":
+		return "--cert-file FILE --key-file FILE"
+	case "--key":
+		return "--key-file FILE"
+	case "-k":
+		return "--insecure"
+	case "-x":
+		return "--proxy URL"
+	case "--noproxy":
+		return "--proxy none"
+	case "--resolve":
+		return "--connect-to HOST:PORT"
+	}
+	return ""
 }
 
 // warnUnverified says, once for each server, that its certificate is not checked.

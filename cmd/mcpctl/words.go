@@ -265,6 +265,8 @@ func (a *app) unknownFlag(cmd *cobra.Command, err *pflag.NotExistError) error {
 		return usagef("the command of a server comes after --").hint("%s", words.withDash(addCommandAt))
 	case typed == "--scope":
 		return e.hint("there is one file: --config FILE names another").hint("%s", words.without("scope"))
+	case curlFlag(cmd, typed) != "":
+		return e.hint("%s", curlFlag(cmd, typed))
 	case cmd.Name() == "call" && strings.HasPrefix(typed, "--"):
 		near := nearFlags(cmd, name)
 		if len(near) > 0 && !a.looksLikeParameter(words) {

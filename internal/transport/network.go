@@ -245,7 +245,7 @@ func (x *roundTrip) wireFault(err error) Fault {
 		return say(KindTLS, "TLS: the server requires a client certificate (%s)", alert)
 	case f.Kind == KindSevered && w.asked.Load() && !w.given && !w.answered.Load() && !x.way.reused:
 		// A reset may overtake the alert.
-		return say(KindTLS, "TLS: the server asked for a client certificate, got none, and ended the connection: %s", netText(err))
+		return say(KindTLS, "TLS: the server requires a client certificate: it asked for one, got none, and ended the connection")
 	case f.Kind == KindSevered && x.way.handshake:
 		return say(KindSevered, "the connection broke during the TLS handshake: %s", netText(err))
 	case f.Kind == KindTLS:

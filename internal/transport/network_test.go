@@ -77,7 +77,9 @@ func TestAcceptEncoding(t *testing.T) {
 			header.Set("Accept-Encoding", configured)
 		}
 		got := ""
-		_, _, _ = post(t, func(_ http.ResponseWriter, r *http.Request) { got = strings.Join(r.Header.Values("Accept-Encoding"), "|") }, header)
+		_, _, _ = post(t, func(_ http.ResponseWriter, r *http.Request) {
+			got = strings.Join(r.Header.Values("Accept-Encoding"), "|")
+		}, header)
 		if got != want {
 			t.Errorf("%q: %q is sent, want %q", configured, got, want)
 		}

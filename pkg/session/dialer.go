@@ -322,8 +322,10 @@ func (o *opening) httpOptions(legacy bool) transport.HTTPOptions {
 	for name, value := range o.server.Headers {
 		header[http.CanonicalHeaderKey(name)] = []string{value}
 	}
-	return transport.HTTPOptions{Endpoint: o.endpoint(), Header: header, Legacy: legacy, NoReuse: o.noReuse, AnyContent: o.server.SkipPreflight, Mask: o.d.Mask,
-		TLS: o.route.tls, Proxy: o.route.proxy, ConnectTo: o.route.connectTo}
+	return transport.HTTPOptions{
+		Endpoint: o.endpoint(), Header: header, Legacy: legacy, NoReuse: o.noReuse, AnyContent: o.server.SkipPreflight, Mask: o.d.Mask,
+		TLS: o.route.tls, Proxy: o.route.proxy, ConnectTo: o.route.connectTo,
+	}
 }
 
 func (o *opening) openHTTP(ctx context.Context, version string) (*Session, *Error) {

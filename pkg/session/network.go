@@ -102,7 +102,7 @@ func (d *Dialer) route(server config.Server) (route, *Error) {
 		return r, err
 	}
 	r.tls = &tls.Config{
-		MinVersion: tls.VersionTLS12, RootCAs: roots, ServerName: server.TLS.ServerName, //nolint:gosec // the entry's wish, of which is warned
+		MinVersion: tls.VersionTLS12, RootCAs: roots, ServerName: server.TLS.ServerName,
 		InsecureSkipVerify: server.TLS.InsecureSkipVerify,
 	}
 	if r.tls.Certificates, err = ownCertificate(server); err != nil {

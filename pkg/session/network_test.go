@@ -8,6 +8,7 @@ import (
 	"errors"
 	"io"
 	"log/slog"
+	"maps"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -84,7 +85,13 @@ func said(err error) string {
 }
 
 // fails wants a session not to open, and to be told so in these words, which are expressions.
-func fails(t *testing.T, d *Dialer, entry config.Server, class Class, words ...string) *Error {
+func fails(t *testing.T, d *Dialer, entry config.Server, class Class, words ...string) {
+	t.Helper()
+	_ = failing(t, d, entry, class, words...)
+}
+
+// failing is fails, and returns the failure.
+func failing(t *testing.T, d *Dialer, entry config.Server, class Class, words ...string) *Error {
 	t.Helper()
 	s, err := d.Dial(t.Context(), entry)
 	if err == nil {
@@ -160,7 +167,7 @@ func TestClientCertificate(t *testing.T) {
 	dir, entry := faultTLS(t, "tls-mtls")
 	ca, cert, key := filepath.Join(dir, "ca.pem"), filepath.Join(dir, "client.pem"), filepath.Join(dir, "client.key")
 	entry.TLS.CAFile = ca
-	e := fails(t, noProxy(), entry, ClassConnect, "^TLS: the server (requires|asked for) a client certificate", "--cert-file FILE --key-file FILE, or the keys tls.cert_file")
+	e := failing(t, noProxy(), entry, ClassConnect, "^TLS: the server requires a client certificate", "--cert-file FILE --key-file FILE, or the keys tls.cert_file")
 	if e.Phase != "connect" {
 		t.Errorf("phase %q", e.Phase)
 	}
@@ -176,8 +183,19 @@ func TestClientCertificate(t *testing.T) {
 	srv, ca := secured(t, func(s *httptest.Server) {
 		s.TLS = &tls.Config{ClientAuth: tls.RequireAnyClientCert, MaxVersion: tls.VersionTLS12}
 	})
-	fails(t, noProxy(), config.Server{Name: "s", URL: srv.URL, TLS: config.TLS{CAFile: ca}}, ClassConnect, "^TLS: the server (requires|asked for) a client certificate")
+	fails(t, noProxy(), config.Server{Name: "s", URL: srv.URL, TLS: config.TLS{CAFile: ca}}, ClassConnect, "^TLS: the server requires a client certificate")
 	opens(t, noProxy(), config.Server{Name: "s", URL: srv.URL, TLS: config.TLS{CAFile: ca, CertFile: cert, KeyFile: key}})
+}
+
+// TestClientCertificateWantedOverHTTP shows the hint for a server that accepts the handshake, and refuses afterwards.
+func TestClientCertificateWantedOverHTTP(t *testing.T) {
+	srv := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		http.Error(w, "400 No required SSL certificate was sent", http.StatusBadRequest)
+	}))
+	srv.TLS = &tls.Config{ClientAuth: tls.RequestClientCert}
+	srv.StartTLS()
+	t.Cleanup(srv.Close)
+	fails(t, noProxy(), config.Server{Name: "s", URL: srv.URL, TLS: config.TLS{InsecureSkipVerify: true}}, ClassConnect, "the server asks for a client certificate: --cert-file")
 }
 
 // TestFilesAreCheckedFirst shows that what is wrong with a file is told before anything is dialled: nothing listens at
@@ -212,7 +230,7 @@ func TestFilesAreCheckedFirst(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			entry := config.Server{Name: "s", URL: "https://127.0.0.1:1/mcp", TLS: tt.tls, Sources: tt.sources}
-			e := fails(t, noProxy(), entry, ClassConfig, tt.words...)
+			e := failing(t, noProxy(), entry, ClassConfig, tt.words...)
 			if e.Phase != "config" || e.Server != "s" || e.Hint == "" {
 				t.Errorf("%+v", e)
 			}
@@ -297,7 +315,7 @@ func TestBothAddresses(t *testing.T) {
 			t.Skip(err)
 		}
 		r := &restartable{sessions: map[string]bool{}, contentType: "application/json"}
-		srv := &httptest.Server{Listener: l, Config: &http.Server{Handler: http.HandlerFunc(r.serve)}} //nolint:gosec // loopback, for a moment
+		srv := &httptest.Server{Listener: l, Config: &http.Server{Handler: http.HandlerFunc(r.serve)}}
 		srv.Start()
 		t.Cleanup(srv.Close)
 		_, port, _ := net.SplitHostPort(l.Addr().String())
@@ -359,9 +377,7 @@ func (p *testProxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 		defer func() { _ = resp.Body.Close() }()
-		for name, values := range resp.Header {
-			w.Header()[name] = values
-		}
+		maps.Copy(w.Header(), resp.Header)
 		w.WriteHeader(resp.StatusCode)
 		_, _ = io.Copy(w, resp.Body)
 		return
@@ -470,7 +486,7 @@ func TestProxies(t *testing.T) {
 			p := newProxy(t, "127.0.0.1:1")
 			p.password, p.refuse = tt.password, tt.refuse
 			d := &Dialer{Environ: []string{strings.ToUpper(tt.scheme) + "_PROXY=http://" + tt.user + p.address()}}
-			e := fails(t, d, config.Server{Name: "s", URL: tt.scheme + "://example.com/mcp", Wait: time.Millisecond}, ClassConnect, tt.words...)
+			e := failing(t, d, config.Server{Name: "s", URL: tt.scheme + "://example.com/mcp", Wait: time.Millisecond}, ClassConnect, tt.words...)
 			if e.Status != tt.status || strings.Contains(said(e)+e.Error(), "hunter2") || strings.Contains(said(e), url.UserPassword("bob", secret).String()) {
 				t.Errorf("status %d, %s", e.Status, said(e))
 			}
@@ -479,7 +495,7 @@ func TestProxies(t *testing.T) {
 	t.Run("not there", func(t *testing.T) {
 		entry := config.Server{Name: "s", URL: "http://example.com/mcp", Proxy: "http://" + user + "@127.0.0.1:1", Wait: time.Millisecond}
 		entry.Set("proxy", config.Source{Kind: "flag", Detail: "--proxy"})
-		e := fails(t, noProxy(), entry, ClassConnect, `^through the proxy http://127.0.0.1:1 \(--proxy\)`, "the proxy http://127.0.0.1:1 cannot be reached: 127.0.0.1:1: connection refused", "check the proxy's URL")
+		e := failing(t, noProxy(), entry, ClassConnect, `^through the proxy http://127.0.0.1:1 \(--proxy\)`, "the proxy http://127.0.0.1:1 cannot be reached: 127.0.0.1:1: connection refused", "check the proxy's URL")
 		if strings.Contains(said(e), "hunter2") {
 			t.Error("the password is told")
 		}
@@ -504,7 +520,7 @@ func TestProxies(t *testing.T) {
 	})
 	t.Run("malformed", func(t *testing.T) {
 		d := &Dialer{Environ: []string{"HTTPS_PROXY=http://bob:hunter%2@p:1"}}
-		e := fails(t, d, config.Server{Name: "s", URL: "https://example.com/mcp"}, ClassConfig, "^the variable HTTPS_PROXY is no URL")
+		e := failing(t, d, config.Server{Name: "s", URL: "https://example.com/mcp"}, ClassConfig, "^the variable HTTPS_PROXY is no URL")
 		if strings.Contains(said(e), "hunter") {
 			t.Error("the password is told")
 		}
