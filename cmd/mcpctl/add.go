@@ -42,7 +42,8 @@ is started. First it is contacted, and what was found is shown; what does not
 work is not saved, unless with --no-check.
 
 Values of --header and --env may hold ${VARIABLE}, in single quotes: it is
-replaced when the server is used, and the value stays out of the file.`,
+replaced when the server is used, and the value stays out of the file.
+--connect-to holds for the check alone, and is not saved.`,
 		Example: `  mcpctl add search https://search.example/mcp
   mcpctl add search https://search.example/mcp \
     --header 'Authorization: Bearer ${SEARCH_TOKEN}'
@@ -147,6 +148,9 @@ func (o *addOptions) server(cmd *cobra.Command, a *app, args []string) (config.S
 	if err := config.ValidateName(server.Name); err != nil {
 		return server, err
 	}
+	if o.connectTo != "" {
+		a.note("--connect-to holds for the check, and is not saved")
+	}
 	server.Enabled = !o.disabled
 	server.Tools = config.ToolFilter{Include: o.include, Exclude: o.exclude}
 	if err := o.apply(cmd.Flags(), &server); err != nil {
@@ -208,6 +212,16 @@ func makeAbsolute(a *app, server *config.Server) error {
 		absolute := filepath.Join(dir, path)
 		a.note(fmt.Sprintf("%s %s is saved as %s", what, toolargs.Quote(path), toolargs.Quote(absolute)))
 		return absolute
+	}
+	for _, file := range []struct {
+		flag string
+		name *string
+	}{
+		{"--ca-file", &server.TLS.CAFile}, {"--cert-file", &server.TLS.CertFile}, {"--key-file", &server.TLS.KeyFile},
+	} {
+		if relative(*file.name) {
+			*file.name = replace(file.flag, *file.name, here)
+		}
 	}
 	if relative(server.Cwd) {
 		server.Cwd = replace("--cwd", server.Cwd, here)
@@ -296,6 +310,12 @@ func (o *addOptions) checkSecrets(a *app, server config.Server) error {
 			replaceValue(words, func(v string) (string, bool) {
 				n, _, found := strings.Cut(v, "=")
 				return name, found && n == name
+			})
+		case "proxy":
+			variable := variableFor(server.Name, secret.Name)
+			e.hint("export %s=…", variable)
+			replaceValue(words, func(v string) (string, bool) {
+				return config.WithProxyPassword(v, "${"+variable+"}"), v == server.Proxy
 			})
 		default:
 			variable := variableFor(server.Name, secret.Name)

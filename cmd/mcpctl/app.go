@@ -52,6 +52,8 @@ type app struct {
 	unread int
 	// used is the supervisor whose session the output tells of, nil if there is none.
 	used *session.Supervisor
+	// unverified are the servers of which it was said that their certificate is not checked.
+	unverified sync.Map
 }
 
 // globalOptions are the flags that every command has.

@@ -93,6 +93,10 @@ func completeFlag(name string) cobra.CompletionFunc {
 	switch name {
 	case "transport":
 		return cobra.FixedCompletions(transportNames(), cobra.ShellCompDirectiveNoFileComp)
+	case "ca-file", "cert-file", "key-file":
+		return func(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
+			return nil, cobra.ShellCompDirectiveDefault // names of files
+		}
 	case "color":
 		return cobra.FixedCompletions(colorNames(), cobra.ShellCompDirectiveNoFileComp)
 	case "output":

@@ -194,6 +194,9 @@ func (o *doctorOptions) withDemo(ctx context.Context, a *app, servers []config.S
 
 // examine asks all servers at once, bounded, and returns the reports in their order.
 func (o *doctorOptions) examine(ctx context.Context, a *app, servers []config.Server, checks []probe.Check) []probe.Report {
+	for _, s := range servers {
+		a.warnUnverified(s)
+	}
 	path := ""
 	if a.config != nil {
 		path = a.config.Path

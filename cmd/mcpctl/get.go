@@ -155,6 +155,22 @@ func valuesOf(original config.Server) []entryValue {
 		for _, name := range slices.Sorted(maps.Keys(s.Headers)) {
 			add("headers."+name, s.Headers[name], s.Headers[name])
 		}
+		for _, file := range []struct{ key, value string }{
+			{"tls.ca_file", s.TLS.CAFile},
+			{"tls.cert_file", s.TLS.CertFile},
+			{"tls.key_file", s.TLS.KeyFile},
+			{"tls.server_name", s.TLS.ServerName},
+		} {
+			if file.value != "" {
+				add(file.key, file.value, file.value)
+			}
+		}
+		if s.TLS.InsecureSkipVerify {
+			yesNo("tls.insecure_skip_verify", true)
+		}
+		if s.Proxy != "" {
+			add("proxy", s.Proxy, s.Proxy)
+		}
 	}
 	add("transport", string(s.Transport), string(s.Transport))
 	protocol := s.Protocol

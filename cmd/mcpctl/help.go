@@ -292,6 +292,13 @@ const topicEnvironment = `Environment
                    0: no colours; anything else in the second: colours always
   COLUMNS          the width to write in, in place of the terminal's
   CI               nothing is ever asked, when set and not empty
+  HTTP_PROXY, HTTPS_PROXY, NO_PROXY
+                   the proxy for a URL with that scheme, and the hosts that
+                   are reached without; also in lower case; never for this
+                   machine itself. --proxy and the key proxy go before them
+  SSL_CERT_FILE, SSL_CERT_DIR
+                   whom to trust in place of the system's authorities (not
+                   on macOS and Windows)
 
 A command that mcpctl starts gets PATH, HOME, USER, LOGNAME, LANG, LC_*, TERM,
 SHELL, TMPDIR, TZ, XDG_*, the variables of proxies and certificates, and what
@@ -330,11 +337,18 @@ the working directory.
   env, cwd         its environment and working directory
   inherit_env      true, or a list of names: what it gets of the environment
   url, headers     a server that is reached over HTTP
+  tls              ca_file: whom to trust beside the system's authorities;
+                   cert_file and key_file: the client's certificate (all PEM);
+                   server_name: the name in the server's certificate, when
+                   it is not the URL's; insecure_skip_verify: true checks
+                   nothing
+  proxy            http://, https:// or socks5://HOST:PORT, or none
   transport        auto, http, sse or stdio
   protocol         auto, or a protocol version
   enabled          false: never contacted, unless with --include-disabled
   connect_timeout  up to a usable session: 30s; 120s for npx, uvx, docker …
   timeout          one request with its recovery: 5m
+  max_timeout      one request however much progress it reports
   wait             for a server that is not there yet: 4s
   session_wait     for a fresh session when one was lost: 15s
   skip_preflight   true: leave the verdict to the handshake
@@ -342,7 +356,8 @@ the working directory.
 
 A duration is 30s, 2m, or a number of seconds. A variable is ${NAME},
 ${NAME:-default} or ${env:NAME}; $$ is a dollar. It is replaced when the server
-is used, and one that is not set is an error then.
+is used, and one that is not set is an error then. A relative name of a file
+in tls starts in the working directory, ~/ in the home directory.
 
 mcpctl get NAME shows each value and where it comes from.
 `

@@ -16,12 +16,16 @@ import (
 
 	"github.com/itchyny/gojq"
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/mcpctl/mcpctl/internal/faultlab"
 )
 
 // TestScripts runs the program as people do. Beside testscript's own commands there are
 //
 //	exits CODE prog arg...   run it, and want that exit code
 //	serve VAR [flag...]      start the demonstration server over HTTP until the script ends, and put its URL into VAR
+//	fault VAR CASE           serve a case of the laboratory over HTTP until the script ends, and put its URL into VAR,
+//	                         where it listens into VAR_ADDRESS and VAR_ORIGIN, and the directory of its certificates into VAR_CERTS
 //	json EXPR...             want standard output to be one JSON document for which all jq expressions are true
 //	mode FILE MODE           want the permissions of a file
 func TestScripts(t *testing.T) {
@@ -43,6 +47,7 @@ func TestScripts(t *testing.T) {
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"exits": scriptExits,
 			"serve": scriptServe,
+			"fault": scriptFault,
 			"json":  scriptJSON,
 			"mode":  scriptMode,
 		},
@@ -132,4 +137,25 @@ func scriptMode(ts *testscript.TestScript, neg bool, args []string) {
 	if got := info.Mode().Perm().String(); got != args[1] {
 		ts.Fatalf("%s has the mode %s, want %s", args[0], got, args[1])
 	}
+}
+
+// scriptFault starts a case of the laboratory over HTTP until the script ends. VAR becomes its URL, VAR_ADDRESS where it
+// listens, VAR_ORIGIN the same with the scheme, and VAR_CERTS the directory with the certificates of an HTTPS case.
+func scriptFault(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: fault VAR CASE")
+	}
+	c, ok := faultlab.Find(args[1])
+	if !ok {
+		ts.Fatalf("no case %q", args[1])
+	}
+	certs := ts.MkAbs("certs-" + args[0])
+	server, err := c.Serve(faultlab.HTTPOptions{CertDir: certs})
+	ts.Check(err)
+	ts.Defer(func() { _ = server.Close() })
+	ts.Setenv(args[0], server.URL)
+	ts.Setenv(args[0]+"_ORIGIN", server.Origin)
+	_, address, _ := strings.Cut(server.Origin, "://")
+	ts.Setenv(args[0]+"_ADDRESS", address)
+	ts.Setenv(args[0]+"_CERTS", certs)
 }

@@ -36,9 +36,11 @@ type entryFlags struct {
 	protocol       string
 	connectTimeout durationValue
 	timeout        durationValue
+	maxTimeout     durationValue
 	wait           durationValue
 	sessionWait    durationValue
 	skipPreflight  bool
+	networkFlags
 }
 
 // serverFlags are the flags of a command that contacts servers.
@@ -74,6 +76,7 @@ func (f *entryFlags) registerEntry(flags *pflag.FlagSet) {
 	flags.StringVar(&f.cwd, "cwd", "", "start the command in this `dir`")
 	flags.VarP(&f.transport, "transport", "t", "one of `auto`, http, sse, stdio")
 	flags.StringVar(&f.protocol, "protocol", "", "speak this protocol `version`")
+	f.registerNetwork(flags)
 	flags.BoolVar(&f.skipPreflight, "skip-preflight", false, "leave all verdicts to the handshake")
 }
 
@@ -81,6 +84,7 @@ func (f *entryFlags) registerEntry(flags *pflag.FlagSet) {
 func (f *entryFlags) registerLimits(flags *pflag.FlagSet) {
 	flags.Var(&f.connectTimeout, "connect-timeout", "limit for connecting (30s unless set)")
 	flags.Var(&f.timeout, "timeout", "limit for one request (5m unless set)")
+	flags.Var(&f.maxTimeout, "max-timeout", "limit for one request however much progress it reports (3 times --timeout unless set)")
 	flags.Var(&f.wait, "wait", "wait for a server that is starting (4s unless set)")
 	flags.Var(&f.sessionWait, "session-wait", "wait for a lost session's successor (15s unless set)")
 }
@@ -143,6 +147,8 @@ func (f *entryFlags) apply(flags *pflag.FlagSet, server *config.Server) error {
 	set("protocol", "protocol", func() { server.Protocol = f.protocol })
 	set("connect-timeout", "connect_timeout", func() { server.ConnectTimeout = f.connectTimeout.Duration })
 	set("timeout", "timeout", func() { server.Timeout = f.timeout.Duration })
+	set("max-timeout", "max_timeout", func() { server.MaxTimeout = f.maxTimeout.Duration })
+	f.applyNetwork(set, server)
 	set("wait", "wait", func() { server.Wait = f.wait.Duration })
 	set("session-wait", "session_wait", func() { server.SessionWait = f.sessionWait.Duration })
 	set("skip-preflight", "skip_preflight", func() { server.SkipPreflight = f.skipPreflight })
@@ -179,7 +185,10 @@ func (f *entryFlags) misfit(flags *pflag.FlagSet, server config.Server) error {
 		if server.Transport == config.TransportStdio {
 			return usagef("--transport stdio: %s is reached by URL", server.Name).hint("to start a command: --stdio \"COMMAND LINE\"")
 		}
-		return nil
+		return f.networkFit(flags, server)
+	}
+	if err := f.networkMisfit(flags, server); err != nil {
+		return err
 	}
 	if flags.Changed("header") {
 		return usagef("--header: %s is a command, and only a URL has headers", server.Name).hint("for a variable of its environment: --env NAME=value")
@@ -607,6 +616,7 @@ func (a *app) supervise(d *session.Dialer, server config.Server) (*session.Super
 	if err != nil {
 		return nil, err
 	}
+	a.warnUnverified(expanded)
 	return session.NewSupervisor(d, expanded), nil
 }
 

@@ -265,6 +265,8 @@ func (a *app) unknownFlag(cmd *cobra.Command, err *pflag.NotExistError) error {
 		return usagef("the command of a server comes after --").hint("%s", words.withDash(addCommandAt))
 	case typed == "--scope":
 		return e.hint("there is one file: --config FILE names another").hint("%s", words.without("scope"))
+	case curlFlag(cmd, typed) != "":
+		return e.hint("%s", curlFlag(cmd, typed))
 	case cmd.Name() == "call" && strings.HasPrefix(typed, "--"):
 		near := nearFlags(cmd, name)
 		if len(near) > 0 && !a.looksLikeParameter(words) {
@@ -583,12 +585,17 @@ func variableFor(server, name string) string {
 	return strings.TrimSuffix(fmt.Sprintf("%s_%s", server, name), "_")
 }
 
-// hideSecretWords makes the secrets among the words of the command line masked in whatever is said about them.
+// hideSecretWords makes the secrets among the words of the command line, and those of the environment's proxies, masked in whatever is said about them.
 func (a *app) hideSecretWords() {
 	add := func(s config.Server) {
 		nothing := func(string) (string, bool) { return "", true }
 		if _, secrets, err := s.Expand(nothing, ""); err == nil {
 			a.redact.Add(secrets...)
+		}
+	}
+	for _, name := range []string{"HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy"} {
+		if value, ok := a.lookup(name); ok {
+			a.redact.Add(config.ProxySecrets(value)...)
 		}
 	}
 	for i, word := range a.args {
@@ -600,6 +607,12 @@ func (a *app) hideSecretWords() {
 			_, value, _ = strings.Cut(word, "=")
 		case strings.HasPrefix(word, "-H") && len(word) > 2, strings.HasPrefix(word, "-e") && len(word) > 2:
 			value = word[2:]
+		case word == "--proxy" && i+1 < len(a.args):
+			a.redact.Add(config.ProxySecrets(a.args[i+1])...)
+			continue
+		case strings.HasPrefix(word, "--proxy="):
+			a.redact.Add(config.ProxySecrets(strings.TrimPrefix(word, "--proxy="))...)
+			continue
 		case isURL(word):
 			add(config.Server{URL: word})
 			continue

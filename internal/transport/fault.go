@@ -78,6 +78,11 @@ type Fault struct {
 	Title string
 	// RPCError is the JSON-RPC error object in the body of an error status, whatever its id.
 	RPCError []byte
+	// Proxy is the URL of the proxy that carried the request, without user info, "" if there was none; ProxySource is where
+	// it was named.
+	Proxy, ProxySource string
+	// CertAsked is set when the server has asked for a client certificate, CertGiven when there is one to show.
+	CertAsked, CertGiven bool
 	// OwnID reports whether that error object carried the request's own id.
 	OwnID bool
 
@@ -111,6 +116,12 @@ func (f *Fault) Unwrap() error { return f.Err }
 
 // Error says what happened, with the evidence that fits a line.
 func (f *Fault) Error() string {
+	if w, ok := f.Err.(*worded); ok { //nolint:errorlint // only the outermost says it all
+		return w.text
+	}
+	if e, ok := errors.AsType[*EncodingError](f.Err); ok {
+		return e.Error()
+	}
 	switch f.Kind {
 	case KindStatus:
 		s := fmt.Sprintf("HTTP %d %s", f.Status, http.StatusText(f.Status))
@@ -142,17 +153,10 @@ func (f *Fault) Error() string {
 		return "the process ended: " + f.Exit.String()
 	case KindOther, KindDNS, KindRefused, KindDial, KindTLS, KindProxy, KindSevered, KindNotHTTP, KindStart, KindTooLarge:
 	}
-	if dns, ok := errors.AsType[*net.DNSError](f.Err); ok && dns.IsNotFound {
-		return "no such host: " + dns.Name
+	if f.Err == nil {
+		return "the connection failed"
 	}
-	switch op, ok := errors.AsType[*net.OpError](f.Err); {
-	case ok && op.Op == "dial" && op.Addr != nil && op.Err != nil:
-		// "10.0.0.1:80: connection refused", without the names of system calls.
-		return op.Addr.String() + ": " + strings.TrimPrefix(op.Err.Error(), "connect: ")
-	case f.Err != nil:
-		return f.Err.Error()
-	}
-	return "the connection failed"
+	return netText(f.Err)
 }
 
 // IsPage reports whether the answer was a web page.
@@ -176,9 +180,12 @@ func (f *Fault) bodyHint() string {
 }
 
 // Snippet returns the first bytes of the body on one line, at most 160 characters.
-func (f *Fault) Snippet() string {
+func (f *Fault) Snippet() string { return Snippet(f.Body) }
+
+// Snippet returns the beginning of a text on one line, at most 160 characters.
+func Snippet(text []byte) string {
 	const most = 160 // two lines of a terminal
-	s := strings.Join(strings.Fields(strings.ToValidUTF8(string(f.Body), "\uFFFD")), " ")
+	s := strings.Join(strings.Fields(strings.ToValidUTF8(string(text), "\uFFFD")), " ")
 	if utf8.RuneCountInString(s) > most {
 		s = string([]rune(s)[:most]) + "…"
 	}
@@ -214,13 +221,15 @@ func retryAfter(h http.Header, now time.Time) (time.Duration, bool) {
 
 // netKind tells what a network error was. The end of the caller's context is to be looked at before.
 func netKind(err error) Kind {
+	op, ok := errors.AsType[*net.OpError](err)
+	if ok && op.Op == "proxyconnect" {
+		return KindProxy // whatever it was, it was not the server
+	}
 	if _, ok := errors.AsType[*net.DNSError](err); ok {
 		return KindDNS
 	}
-	if op, ok := errors.AsType[*net.OpError](err); ok {
+	if ok {
 		switch {
-		case op.Op == "proxyconnect":
-			return KindProxy
 		case op.Op == "dial" && errors.Is(err, syscall.ECONNREFUSED):
 			return KindRefused
 		case op.Op == "dial":
@@ -229,6 +238,9 @@ func netKind(err error) Kind {
 	}
 	if isTLS(err) {
 		return KindTLS
+	}
+	if _, ok := errors.AsType[*EncodingError](err); ok {
+		return KindContent
 	}
 	if errors.Is(err, gzip.ErrHeader) || errors.Is(err, gzip.ErrChecksum) {
 		return KindContent
@@ -250,7 +262,7 @@ func isTLS(err error) bool {
 	)
 	return errors.As(err, &verification) || errors.As(err, &record) || errors.As(err, &alert) ||
 		errors.As(err, &authority) || errors.As(err, &hostname) || errors.As(err, &invalid) ||
-		strings.Contains(err.Error(), "server gave HTTP response to HTTPS client") ||
+		errors.Is(err, http.ErrSchemeMismatch) ||
 		strings.Contains(err.Error(), "tls: ")
 }
 

@@ -72,12 +72,20 @@ type HTTPOptions struct {
 	Trace *ConnTrace
 	// Authorizes is set when somebody above can do something about 401 and 403: such answers pass then.
 	Authorizes bool
+	// TLS is how HTTPS is spoken with the server. If nil, the system's authorities are trusted.
+	TLS *tls.Config
+	// Proxy carries all requests. If nil, none does.
+	Proxy *Proxy
+	// ConnectTo is the host and the port that are dialled in place of the endpoint's, "" for the endpoint's. A proxy goes
+	// before it.
+	ConnectTo string
 }
 
 // HTTP is the round tripper of one connection to an MCP endpoint. See the MCP specification, 2025-11-25, "Streamable
 // HTTP", and 2024-11-05, "HTTP with SSE".
 type HTTP struct {
 	opts HTTPOptions
+	wire *wire
 	base *http.Transport
 	ctx  context.Context //nolint:containedctx // the kill switch: every request of the connection ends with it
 	kill context.CancelCauseFunc
@@ -116,24 +124,9 @@ type pendingCall struct {
 
 // NewHTTP returns the round tripper of a new connection.
 func NewHTTP(opts HTTPOptions) *HTTP {
-	h := &HTTP{opts: opts, pending: map[string]pendingCall{}, ended: make(chan struct{})}
+	h := &HTTP{opts: opts, wire: newWire(opts), pending: map[string]pendingCall{}, ended: make(chan struct{})}
 	h.ctx, h.kill = context.WithCancelCause(context.Background())
-	dialer := &net.Dialer{Timeout: 30 * time.Second, KeepAlive: 30 * time.Second}
-	h.base = &http.Transport{
-		Proxy: http.ProxyFromEnvironment,
-		DialContext: func(ctx context.Context, network, addr string) (net.Conn, error) {
-			c, err := dialer.DialContext(ctx, network, addr)
-			if err != nil {
-				return nil, err
-			}
-			return &countedConn{Conn: c}, nil
-		},
-		DisableKeepAlives:   opts.NoReuse,
-		ForceAttemptHTTP2:   true,
-		MaxIdleConnsPerHost: 16,
-		IdleConnTimeout:     90 * time.Second,
-		TLSHandshakeTimeout: 15 * time.Second,
-	}
+	h.base = h.wire.transport()
 	return h
 }
 
@@ -232,6 +225,7 @@ type roundTrip struct {
 	cancel context.CancelCauseFunc
 	msg    envelope // of a POST
 	ex     *Exchange
+	way    *progress
 	fault  Fault // what every fault of this request says
 }
 
@@ -276,7 +270,7 @@ func (x *roundTrip) do(ctx context.Context, req *http.Request) (*http.Response, 
 // send writes the request, following redirects within the origin.
 func (x *roundTrip) send(ctx context.Context, req *http.Request, body []byte) (*http.Response, error) {
 	probe := &writeProbe{}
-	ctx = httptrace.WithClientTrace(ctx, probe.trace(x.h))
+	ctx, x.way = watch(httptrace.WithClientTrace(ctx, probe.trace(x.h)))
 	target := req.URL
 	if prefix := x.h.Prefix(); prefix != "" && req.Method == http.MethodPost && !strings.HasPrefix(target.Path, prefix+"/") {
 		behind := *target
@@ -304,9 +298,18 @@ func (x *roundTrip) send(ctx context.Context, req *http.Request, body []byte) (*
 			trace.Event("no answer after %s: %v", time.Since(begin).Round(time.Millisecond), plainNetError(err))
 			return nil, x.netFault(err)
 		}
-		trace.response(resp, time.Since(begin))
+		if f, ok := x.proxyAnswer(resp); ok {
+			trace.response(resp, time.Since(begin))
+			return nil, x.fail(f)
+		}
 		x.fault.Written = true
 		x.ex.wrote()
+		x.h.wire.answered.Store(true)
+		err = decode(r, resp)
+		trace.response(resp, time.Since(begin))
+		if err != nil {
+			return nil, x.fail(x.evidence(resp, Fault{Kind: KindContent, Err: err}))
+		}
 		x.h.noteSession(r, resp)
 		location := resp.Header.Get("Location")
 		if resp.StatusCode < 300 || resp.StatusCode > 399 || location == "" {
@@ -362,6 +365,7 @@ func (x *roundTrip) headers(r *http.Request) {
 		}
 		r.Header[name] = values
 	}
+	x.h.wire.acceptEncoding(r)
 	x.h.mu.Lock()
 	forged, opened := x.h.forged, x.h.legacyOpened
 	x.h.mu.Unlock()
@@ -390,12 +394,16 @@ func (x *roundTrip) netFault(err error) error {
 		}
 		return err
 	}
-	return x.fail(Fault{Kind: netKind(err), Err: plainNetError(err)})
+	return x.fail(x.wireFault(err))
 }
 
 // fail completes a fault with what is known of the request and records it.
 func (x *roundTrip) fail(f Fault) error {
-	f.Method, f.URL, f.Written, f.SessionID = x.fault.Method, x.fault.URL, x.fault.Written, x.fault.SessionID
+	if f.Method == "" {
+		f.Method, f.URL = x.fault.Method, x.fault.URL
+	}
+	f.Written, f.SessionID = x.fault.Written, x.fault.SessionID
+	x.h.wire.mark(&f)
 	x.ex.fail(&f)
 	if x.msg.isCall() {
 		x.h.forget(x.msg)

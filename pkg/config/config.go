@@ -59,6 +59,15 @@ type Server struct {
 	URL     string
 	Headers map[string]string
 
+	// TLS says whom an HTTPS connection trusts.
+	TLS TLS
+	// Proxy is the URL of the proxy that all requests go through, ProxyNone for none, and "" for what the environment
+	// says (HTTP_PROXY, HTTPS_PROXY, NO_PROXY).
+	Proxy string
+	// ConnectTo is the address, HOST or HOST:PORT, that is dialled in place of the URL's; the URL keeps its say in the Host
+	// header and in the name that the certificate must have. No file sets it, and it is never written.
+	ConnectTo string
+
 	// Transport is never empty after loading: TransportStdio for a command, else TransportAuto unless set.
 	Transport Transport
 	// Protocol pins the protocol version, "" or "auto" for negotiation.
@@ -67,9 +76,10 @@ type Server struct {
 
 	ConnectTimeout time.Duration
 	Timeout        time.Duration
-	Wait           time.Duration
-	SessionWait    time.Duration
-	MaxTimeout     time.Duration
+	// MaxTimeout bounds a request whose Timeout begins anew with each sign of progress.
+	MaxTimeout  time.Duration
+	Wait        time.Duration
+	SessionWait time.Duration
 
 	SkipPreflight bool
 	Tools         ToolFilter

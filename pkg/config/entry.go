@@ -11,8 +11,8 @@ import (
 // entryKeys returns the keys of an entry, in the order in which they are written.
 func entryKeys() []string {
 	return []string{
-		"command", "args", "env", "inherit_env", "cwd", "url", "headers", "transport", "protocol", "enabled",
-		"connect_timeout", "timeout", "wait", "session_wait", "skip_preflight", "tools",
+		"command", "args", "env", "inherit_env", "cwd", "url", "headers", "tls", "proxy", "transport", "protocol",
+		"enabled", "connect_timeout", "timeout", "max_timeout", "wait", "session_wait", "skip_preflight", "tools",
 	}
 }
 
@@ -88,6 +88,10 @@ func (e *entry) read(s *Server, f field) {
 		s.URL = e.text(f)
 	case "headers":
 		s.Headers = e.literalMap(f)
+	case "tls":
+		e.tls(s, f)
+	case "proxy":
+		s.Proxy = e.text(f)
 	case "transport":
 		if word := e.text(f); word != "" {
 			transport, err := ParseTransport(word)
@@ -105,6 +109,8 @@ func (e *entry) read(s *Server, f field) {
 		e.duration(f, f.name, &s.ConnectTimeout)
 	case "timeout":
 		e.duration(f, f.name, &s.Timeout)
+	case "max_timeout":
+		e.duration(f, f.name, &s.MaxTimeout)
 	case "wait":
 		e.duration(f, f.name, &s.Wait)
 	case "session_wait":
@@ -113,7 +119,7 @@ func (e *entry) read(s *Server, f field) {
 		s.SkipPreflight = e.boolean(f, false)
 	case "tools":
 		e.tools(s, f)
-	case "auth", "oauth", "tls", "proxy", "retry", "breaker", "health", "smoke", "keepalive":
+	case "auth", "oauth", "retry", "breaker", "health", "smoke", "keepalive":
 		e.fail(f.key, f.name, "this version does not support the key yet", "remove it")
 		return
 	default:
@@ -134,6 +140,8 @@ func entryHint(key string) string {
 		return `write "command"`
 	case "environment":
 		return `write "env"`
+	case "ca_file", "cert_file", "key_file", "server_name", "insecure_skip_verify":
+		return `write it below "tls"`
 	case "disabled":
 		return `write "enabled", with the opposite value`
 	}

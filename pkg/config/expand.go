@@ -43,9 +43,9 @@ func (e *UnsetError) Error() string {
 
 // Expand returns a copy of the server with its references replaced, once: a value that comes from a variable is not
 // looked into again. The environment is read through lookup, which has the form of [os.LookupEnv]; a leading ~ in
-// command, args and cwd becomes home. Expand also returns the secrets it met, which must be masked in whatever is
-// shown: values of headers and env whose name looks secret or which came from a variable, and URL query values with a
-// secret-looking name.
+// command, args, cwd and the files of tls becomes home. Expand also returns the secrets it met, which must be masked in whatever is
+// shown: values of headers and env whose name looks secret or which came from a variable, URL query values with a
+// secret-looking name, and the password of the proxy.
 //
 // The error is s.Err if the entry was broken before; an *UnsetError that lists every variable that is not set; or one
 // or more *Error. After an error the Server must not be used.
@@ -73,6 +73,7 @@ func (s Server) Expand(lookup func(string) (string, bool), home string) (Server,
 		out.Headers[name] = value.text
 		x.noteHeader(name, value)
 	}
+	x.expandNetwork(&out, s)
 	if err := x.err(); err != nil {
 		return Server{}, nil, err
 	}

@@ -14,13 +14,13 @@ const masked = "***"
 // LiteralSecret is a place in an entry where a value that looks like a secret is written out, in the place of a
 // reference to a variable. It does not hold the value.
 type LiteralSecret struct {
-	// Place is "headers.Authorization", "env.API_KEY" or "url?api_key".
+	// Place is "headers.Authorization", "env.API_KEY", "url?api_key" or "proxy".
 	Place string
-	// Name is the header, variable or query parameter.
+	// Name is the header, variable or query parameter, or "proxy_password".
 	Name string
 }
 
-// LiteralSecrets returns the places in headers, env and the URL's query where a secret seems to be written out.
+// LiteralSecrets returns the places in headers, env, the URL's query and the proxy where a secret seems to be written out.
 func (s Server) LiteralSecrets() []LiteralSecret {
 	var found []LiteralSecret
 	for _, t := range s.texts() {
@@ -34,11 +34,14 @@ func (s Server) LiteralSecrets() []LiteralSecret {
 			found = append(found, LiteralSecret{Place: "url?" + q.name, Name: q.name})
 		}
 	}
+	if literalProxyPassword(s.Proxy) {
+		found = append(found, LiteralSecret{Place: "proxy", Name: "proxy_password"})
+	}
 	return found
 }
 
 // Redacted returns a copy of the server that can be shown: literal values in headers, env and the URL's query that look
-// like secrets are "***", as is user info in the URL. References such as ${TOKEN} stay.
+// like secrets are "***", as are user info in the URL and the password in the proxy's. References such as ${TOKEN} stay.
 func (s Server) Redacted() Server {
 	out := s.Clone()
 	for name, value := range s.Env {
@@ -52,6 +55,7 @@ func (s Server) Redacted() Server {
 		}
 	}
 	out.URL = redactURL(s.URL)
+	out.Proxy = redactProxy(s.Proxy)
 	return out
 }
 

@@ -111,6 +111,7 @@ func (s Server) problems() []problem {
 			add("url", message, hint)
 		}
 	}
+	found = append(found, s.networkProblems()...)
 	switch s.Transport {
 	case "", TransportAuto, TransportHTTP, TransportSSE, TransportStdio:
 	default:
@@ -142,7 +143,7 @@ func (s Server) problems() []problem {
 	for _, limit := range []struct {
 		key   string
 		value time.Duration
-	}{{"connect_timeout", s.ConnectTimeout}, {"timeout", s.Timeout}, {"wait", s.Wait}, {"session_wait", s.SessionWait}} {
+	}{{"connect_timeout", s.ConnectTimeout}, {"timeout", s.Timeout}, {"max_timeout", s.MaxTimeout}, {"wait", s.Wait}, {"session_wait", s.SessionWait}} {
 		switch {
 		case limit.value < 0:
 			add(limit.key, limit.value.String()+": must be more than zero", "")
@@ -281,7 +282,7 @@ func (s Server) texts() []placedText {
 	for _, name := range slices.Sorted(maps.Keys(s.Headers)) {
 		texts = append(texts, placedText{below("headers", name), s.Headers[name]})
 	}
-	return texts
+	return append(texts, s.networkTexts()...)
 }
 
 // writtenProblems says what is wrong with the values as they are written, before expansion: malformed references, and

@@ -45,6 +45,12 @@ func entryNode(s Server) *yaml.Node {
 			if len(s.Headers) > 0 {
 				put(key, mapNode(s.Headers))
 			}
+		case "tls":
+			if n := tlsNode(s.TLS); n != nil {
+				put(key, n)
+			}
+		case "proxy":
+			putText(put, key, s.Proxy)
 		case "transport":
 			if s.Transport != "" && s.Transport != impliedTransport(Server{Command: s.Command}) {
 				putText(put, key, string(s.Transport))
@@ -66,6 +72,8 @@ func entryNode(s Server) *yaml.Node {
 			putDuration(put, s, key, s.ConnectTimeout)
 		case "timeout":
 			putDuration(put, s, key, s.Timeout)
+		case "max_timeout":
+			putDuration(put, s, key, s.MaxTimeout)
 		case "wait":
 			putDuration(put, s, key, s.Wait)
 		case "session_wait":
@@ -159,6 +167,34 @@ func mapNode(values map[string]string) *yaml.Node {
 	for _, name := range slices.Sorted(maps.Keys(values)) {
 		n.Content = append(n.Content, textNode(name), textNode(values[name]))
 		width += len(name) + len(values[name]) + len(`: "", `)
+	}
+	if width <= flowWidth {
+		n.Style = yaml.FlowStyle
+	}
+	return n
+}
+
+// tlsNode returns the tls key, nil for nothing that is set: on one line if it is short.
+func tlsNode(t TLS) *yaml.Node {
+	n := &yaml.Node{Kind: yaml.MappingNode, Tag: tagMap}
+	width := 0
+	for _, key := range tlsKeys() {
+		value := map[string]string{"ca_file": t.CAFile, "cert_file": t.CertFile, "key_file": t.KeyFile, "server_name": t.ServerName}[key]
+		node := textNode(value)
+		if key == "insecure_skip_verify" {
+			if !t.InsecureSkipVerify {
+				continue
+			}
+			node, value = boolNode(true), "true"
+		}
+		if value == "" {
+			continue
+		}
+		n.Content = append(n.Content, textNode(key), node)
+		width += len(key) + len(value) + len(`: "", `)
+	}
+	if len(n.Content) == 0 {
+		return nil
 	}
 	if width <= flowWidth {
 		n.Style = yaml.FlowStyle

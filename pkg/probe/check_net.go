@@ -6,8 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"net/http"
-	"net/url"
 	"strings"
 	"sync"
 	"syscall"
@@ -19,44 +17,34 @@ import (
 // netTime bounds one step on the network. The connect limit bounds the opening itself.
 const netTime = 10 * time.Second
 
-// proxied reports whether requests to the server go through a proxy: then the server's own address is not ours to reach.
-func proxied(t *Target) bool {
-	req, err := http.NewRequest(http.MethodPost, t.expanded.URL, nil) //nolint:noctx // never sent: the proxy rules want a request
+// way returns how requests to the target travel, and the finding of a check of the way that has nothing to look at: a
+// proxy stands between, and the server's own address is not ours to reach.
+func way(t *Target, does string) (session.Route, *Finding) {
+	r, err := t.dialer().Route(t.expanded)
 	if err != nil {
-		return false
+		f := failure(err)
+		return r, &f
 	}
-	proxy, err := http.ProxyFromEnvironment(req)
-	return err == nil && proxy != nil
-}
-
-// hostPort returns the host and the port of the target's URL.
-func hostPort(t *Target) (host, port string) {
-	u, err := url.Parse(t.expanded.URL)
-	if err != nil {
-		return "", ""
+	if r.Proxy != "" {
+		f := skip(fmt.Sprintf("the proxy %s (%s) %s", r.Proxy, r.ProxySource, does))
+		return r, &f
 	}
-	port = u.Port()
-	if port == "" {
-		port = "80"
-		if strings.EqualFold(u.Scheme, "https") {
-			port = "443"
-		}
-	}
-	return u.Hostname(), port
+	return r, nil
 }
 
 func netDNS() Check {
 	return Check{
-		ID: "net.dns", Title: "host name resolves", Needs: []string{"config.variables"}, Applies: overHTTP,
+		ID: "net.dns", Title: "host name resolves", Needs: []string{"config.network"}, Applies: overHTTP,
 		Why: `The host name of the URL must have an address. When it has none, look for a misspelling, a missing VPN, or a name
 that exists only inside a container network.`,
 		Run: func(ctx context.Context, t *Target) Finding {
-			if proxied(t) {
-				return skip("a proxy resolves it")
+			r, other := way(t, "resolves it")
+			if other != nil {
+				return *other
 			}
-			host, _ := hostPort(t)
+			host := r.Host
 			if net.ParseIP(host) != nil {
-				return skip("the URL holds an address")
+				return skip(host + " is an address")
 			}
 			ctx, cancel := context.WithTimeout(ctx, netTime)
 			defer cancel()
@@ -87,10 +75,11 @@ func netTCP() Check {
 		Why: `Something must listen at the host and port of the URL. "Connection refused" means that the machine is there and nothing
 listens on the port; no answer at all means a firewall, or a machine that is not there.`,
 		Run: func(ctx context.Context, t *Target) Finding {
-			if proxied(t) {
-				return skip("a proxy connects to it")
+			r, other := way(t, "connects to it")
+			if other != nil {
+				return *other
 			}
-			host, port := hostPort(t)
+			host, port := r.Host, r.Port
 			ctx, cancel := context.WithTimeout(ctx, netTime)
 			defer cancel()
 			addrs, err := net.DefaultResolver.LookupHost(ctx, host)
@@ -175,16 +164,16 @@ func netTLS() Check {
 		Why: `The server's certificate must be signed by an authority that this machine trusts, name the host of the URL, and not have
 expired. Clients refuse any other, usually without saying why.`,
 		Run: func(ctx context.Context, t *Target) Finding {
-			if proxied(t) {
-				return skip("a proxy stands between")
+			r, other := way(t, "stands between")
+			if other != nil {
+				return *other
 			}
-			host, port := hostPort(t)
 			ctx, cancel := context.WithTimeout(ctx, netTime)
 			defer cancel()
-			d := tls.Dialer{Config: &tls.Config{ServerName: host, MinVersion: tls.VersionTLS12}}
-			conn, err := d.DialContext(ctx, "tcp", net.JoinHostPort(host, port))
+			d := tls.Dialer{Config: r.TLS}
+			conn, err := d.DialContext(ctx, "tcp", net.JoinHostPort(r.Host, r.Port))
 			if err != nil {
-				return Finding{Status: Fail, Class: "connect", Message: err.Error(), Fix: session.TLSHint(err)}
+				return Finding{Status: Fail, Class: "connect", Message: session.TLSMessage(err), Fix: session.TLSHint(err)}
 			}
 			defer func() { _ = conn.Close() }()
 			secured, ok := conn.(*tls.Conn)
@@ -196,7 +185,10 @@ expired. Clients refuse any other, usually without saying why.`,
 			days := int(time.Until(leaf.NotAfter).Hours() / 24)
 			f := pass(fmt.Sprintf("%s, %d days left", tls.VersionName(state.Version), days))
 			const soon = 14 // automatic renewals happen earlier
-			if days < soon {
+			switch {
+			case r.Unverified != "":
+				f = warn(fmt.Sprintf("the certificate is not checked (%s)", r.Unverified), "trust its authority in place of that: --ca-file FILE, or the key tls.ca_file")
+			case days < soon:
 				f = warn(fmt.Sprintf("the certificate ends in %d days", days), "renew it")
 			}
 			f.Data = map[string]any{"not_after": leaf.NotAfter.UTC().Format(time.RFC3339), "days_left": days}

@@ -8,6 +8,7 @@ func Checks() []Check {
 		configVariables(),
 		configSecrets(),
 		configFile(),
+		configNetwork(),
 		commandFound(),
 		netDNS(),
 		netTCP(),

@@ -151,6 +151,15 @@ func TestCauses(t *testing.T) {
 	}{
 		{"both command and URL", entry(config.Server{Command: "x", URL: "http://x", Transport: "auto"}), "config.entry", "config", "command"},
 		{"variable not set", entry(config.Server{URL: "http://${NO_SUCH_VARIABLE}/", Transport: "auto"}), "config.variables", "config", "NO_SUCH_VARIABLE"},
+		{"no file with authorities", entry(config.Server{URL: "https://127.0.0.1:1/mcp", TLS: config.TLS{CAFile: "no-such-file.pem"}, Transport: "auto"}), "config.network", "config", "no-such-file.pem"},
+		{"no client certificate", func(t *testing.T) config.Server {
+			t.Helper()
+			s := fault(t, "tls-mtls")
+			s.TLS.InsecureSkipVerify = true // the authority is not the point here
+			return s
+		}, "session.open", "connect", "requires a client certificate"},
+		{"body not gzip", over("gzip-header-lie"), "http.endpoint", "protocol", "is not gzip"},
+		{"proxy not there", entry(config.Server{URL: "http://example.com/mcp", Proxy: "http://bob:hunter2@127.0.0.1:1", Transport: "auto"}), "session.open", "connect", "the proxy http://127.0.0.1:1 cannot be reached"},
 		{"command not found", entry(config.Server{Command: "no-such-command-here", Transport: "stdio"}), "command.found", "connect", "no-such-command-here"},
 		{"no such host", entry(config.Server{URL: "http://no-such-host.invalid/mcp", Transport: "auto"}), "net.dns", "connect", "no-such-host.invalid"},
 		{"nothing listens", refused, "net.tcp", "connect", "refused"},
@@ -305,7 +314,7 @@ func TestSelect(t *testing.T) {
 	if got, _ := ids([]string{"command"}, nil); got != "config.entry config.variables command.found" {
 		t.Errorf("only command: %s", got)
 	}
-	if got, _ := ids([]string{"command", "config"}, []string{"config.secrets", "config.file", "config.tools"}); got != "config.entry config.variables command.found" {
+	if got, _ := ids([]string{"command", "config"}, []string{"config.secrets", "config.file", "config.network", "config.tools"}); got != "config.entry config.variables command.found" {
 		t.Errorf("skip: %s", got)
 	}
 	if _, unmatched := ids([]string{"commando"}, []string{"config.x"}); unmatched != "commando config.x" {

@@ -392,6 +392,7 @@ func outcomeOf(k kind, st transport.ExchangeState) Outcome {
 
 // describeFault copies a fault's evidence into the error.
 func describeFault(e *Error, f *transport.Fault) {
+	describeWay(e, f)
 	e.Status = f.Status
 	if f.HasRetryAfter {
 		e.RetryAfter = f.RetryAfter

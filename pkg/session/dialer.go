@@ -102,12 +102,16 @@ func (d *Dialer) dial(ctx context.Context, server config.Server, limits Limits, 
 	if err := check(server); err != nil {
 		return nil, err
 	}
+	way, err := d.route(server)
+	if err != nil {
+		return nil, err
+	}
 	begin := time.Now()
 	backoff := firstBackoff
 	var noReuse bool
 	mem := d.memory(server)
 	for attempt := 1; ; attempt++ {
-		o := &opening{d: d, server: server, limits: limits, noReuse: noReuse, memory: mem}
+		o := &opening{d: d, server: server, limits: limits, noReuse: noReuse, memory: mem, route: way}
 		s, err := o.bounded(ctx)
 		if err == nil {
 			s.info.Elapsed = time.Since(begin)
@@ -161,7 +165,7 @@ func passes(e *Error) bool {
 		if !errors.As(e.Err, &f) {
 			return false
 		}
-		return f.Kind == transport.KindRefused || f.Kind == transport.KindSevered || f.Kind == transport.KindStatus
+		return f.Kind == transport.KindRefused || f.Kind == transport.KindSevered || f.Kind == transport.KindStatus || proxyMayPass(f)
 	case kindProtocol, kindExpired, kindUncertain, kindAuth, kindBroken, kindAnswered, kindTimeout, kindInterrupted, kindConfig:
 	}
 	return false
@@ -264,6 +268,7 @@ type opening struct {
 	d      *Dialer
 	server config.Server
 	limits Limits
+	route  route
 	// noReuse is set when a TCP connection broke in the attempt before.
 	noReuse bool
 	memory  *memory
@@ -406,7 +411,10 @@ func (o *opening) httpOptions(legacy bool) transport.HTTPOptions {
 	for name, value := range o.server.Headers {
 		header[http.CanonicalHeaderKey(name)] = []string{value}
 	}
-	return transport.HTTPOptions{Endpoint: o.endpoint(), Header: header, Legacy: legacy, NoReuse: o.noReuse, AnyContent: o.server.SkipPreflight, Mask: o.d.Mask, Trace: o.d.connTrace(o.server.Name)}
+	return transport.HTTPOptions{
+		Endpoint: o.endpoint(), Header: header, Legacy: legacy, NoReuse: o.noReuse, AnyContent: o.server.SkipPreflight, Mask: o.d.Mask,
+		TLS: o.route.tls, Proxy: o.route.proxy, ConnectTo: o.route.connectTo, Trace: o.d.connTrace(o.server.Name),
+	}
 }
 
 func (o *opening) openHTTP(ctx context.Context, version string) (*Session, *Error) {

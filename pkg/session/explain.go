@@ -1,7 +1,6 @@
 package session
 
 import (
-	"crypto/x509"
 	"errors"
 	"fmt"
 	"net/http"
@@ -28,6 +27,7 @@ var hostWords = lazily(`(?i)\b(invalid|allowed|unknown|untrusted|bad) (host|orig
 
 // explain adds the next step to the failure of an opening, where there is an obvious one.
 func (o *opening) explain(e *Error) {
+	o.explainWay(e)
 	if e.Hint != "" {
 		return
 	}
@@ -41,11 +41,13 @@ func (o *opening) explain(e *Error) {
 	}
 	switch f.Kind {
 	case transport.KindDNS:
-		e.Hint = "check the host name in the URL"
+		e.Hint = o.hintName()
 	case transport.KindRefused:
 		e.Hint = "nothing listens there: start the server, or check the port in the URL; --wait 30s waits for it"
 	case transport.KindTLS:
-		e.Hint = TLSHint(f)
+		e.Hint = o.tlsHint(f)
+	case transport.KindProxy:
+		e.Hint = proxyHint(f)
 	case transport.KindRedirect:
 		e.Hint = "if that is the right address, use it: " + f.Location
 		if f.Err != nil {
@@ -58,15 +60,18 @@ func (o *opening) explain(e *Error) {
 		case f.IsPage():
 			e.Hint = hintPath
 		default:
-			e.Hint = "see what the server, or a proxy before it, sends: content type, content encoding, body"
+			e.Hint = contentHint(f)
 		}
 	case transport.KindNotHTTP:
 		e.Hint = "check the port in the URL: something else than HTTP answers there"
+		if transport.SpeaksTLS(f.Err) {
+			e.Hint = hintHTTPS
+		}
 	case transport.KindExit:
 		e.Hint = "run the command by hand to see what it says"
 	case transport.KindStatus:
 		o.explainStatus(e, f)
-	case transport.KindOther, transport.KindDial, transport.KindProxy, transport.KindSevered, transport.KindStart, transport.KindTooLarge:
+	case transport.KindOther, transport.KindDial, transport.KindSevered, transport.KindStart, transport.KindTooLarge:
 	}
 }
 
@@ -75,7 +80,10 @@ func (o *opening) explainStatus(e *Error, f *transport.Fault) {
 	for name := range o.server.Headers {
 		authorized = authorized || strings.EqualFold(name, "Authorization")
 	}
+	hint := statusHint(f)
 	switch {
+	case hint != "":
+		e.Hint = hint
 	case hostWords().Match(f.Body):
 		e.Hint = hintHost
 	case e.Class == ClassAuth && f.Status == http.StatusForbidden:
@@ -92,21 +100,4 @@ func (o *opening) explainStatus(e *Error, f *transport.Fault) {
 	case f.Status == http.StatusNotFound || f.Status == http.StatusMethodNotAllowed:
 		e.Hint = hintPath
 	}
-}
-
-// TLSHint returns the next step after a TLS handshake that failed with err.
-func TLSHint(err error) string {
-	if invalid, ok := errors.AsType[x509.CertificateInvalidError](err); ok && invalid.Reason == x509.Expired {
-		return "the server's certificate has expired, or this machine's clock is wrong: renew it"
-	}
-	if _, ok := errors.AsType[x509.HostnameError](err); ok {
-		return "the server's certificate is for another name: use that name in the URL"
-	}
-	if _, ok := errors.AsType[x509.UnknownAuthorityError](err); ok {
-		return "the server's certificate is signed by an authority that this machine does not know: add it to the system's, or set SSL_CERT_FILE"
-	}
-	if strings.Contains(err.Error(), "server gave HTTP response to HTTPS client") {
-		return "the server speaks plain HTTP on that port: write http:// in the URL"
-	}
-	return "check the scheme and the port of the URL, and the server's certificate"
 }
