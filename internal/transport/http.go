@@ -42,8 +42,8 @@ const (
 	errorBody = 1 << 20
 	// errorBodyTime bounds the wait for an error's body: the status is enough to go on.
 	errorBodyTime = 2 * time.Second
-	// drainTime bounds the wait for the end of a stream whose response has come, so that its TCP connection can be used
-	// again. Most servers end it at once.
+	// drainTime bounds the wait for the end of a body of which nothing more is wanted, so that its TCP connection can be
+	// used again. Most servers end it at once.
 	drainTime = 100 * time.Millisecond
 	// maxRedirects is that of net/http: more is a loop.
 	maxRedirects = 10
@@ -402,9 +402,14 @@ func (x *roundTrip) evidence(resp *http.Response, f Fault) Fault {
 	return f
 }
 
-// errorBody reads the body of an answer that is no answer. It waits for it for a short while only.
+// errorBody reads the body of an answer that is no answer. It waits for it for a short while only, and never until the
+// caller's limit has run out: the status would be lost with it.
 func (x *roundTrip) errorBody(resp *http.Response) []byte {
-	timer := time.AfterFunc(errorBodyTime, func() { x.cancel(nil) })
+	wait := errorBodyTime
+	if deadline, ok := x.caller.Deadline(); ok {
+		wait = min(wait, time.Until(deadline)/2)
+	}
+	timer := time.AfterFunc(wait, func() { x.cancel(nil) })
 	defer timer.Stop()
 	body, _ := io.ReadAll(io.LimitReader(resp.Body, errorBody))
 	return body
@@ -709,8 +714,11 @@ func readRequest(req *http.Request) ([]byte, error) {
 	return io.ReadAll(req.Body)
 }
 
-// discard ends an answer; a little of what is left is read so that the TCP connection can be used again.
+// discard ends an answer; a little of what is left is read so that the TCP connection can be used again. A body that does
+// not end is not waited for.
 func discard(body io.ReadCloser) {
+	timer := time.AfterFunc(drainTime, func() { _ = body.Close() })
+	defer timer.Stop()
 	_, _ = io.CopyN(io.Discard, body, faultBody)
 	_ = body.Close()
 }
