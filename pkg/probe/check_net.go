@@ -16,8 +16,14 @@ import (
 	"github.com/mcpctl/mcpctl/pkg/session"
 )
 
-// netTime bounds one step on the network. The connect limit bounds the opening itself.
+// netTime bounds one step on the network, together with the connect limit.
 const netTime = 10 * time.Second
+
+// netLimit bounds one step on the network: whoever wants an answer about the whole opening soon wants it about a part of
+// it no later.
+func netLimit(ctx context.Context, t *Target) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(ctx, min(netTime, session.LimitsFor(t.expanded).Connect.Value))
+}
 
 // proxied reports whether requests to the server go through a proxy: then the server's own address is not ours to reach.
 func proxied(t *Target) bool {
@@ -58,7 +64,7 @@ that exists only inside a container network.`,
 			if net.ParseIP(host) != nil {
 				return skip("the URL holds an address")
 			}
-			ctx, cancel := context.WithTimeout(ctx, netTime)
+			ctx, cancel := netLimit(ctx, t)
 			defer cancel()
 			addrs, err := net.DefaultResolver.LookupHost(ctx, host)
 			if err != nil {
@@ -91,7 +97,7 @@ listens on the port; no answer at all means a firewall, or a machine that is not
 				return skip("a proxy connects to it")
 			}
 			host, port := hostPort(t)
-			ctx, cancel := context.WithTimeout(ctx, netTime)
+			ctx, cancel := netLimit(ctx, t)
 			defer cancel()
 			addrs, err := net.DefaultResolver.LookupHost(ctx, host)
 			if err != nil {
@@ -179,7 +185,7 @@ expired. Clients refuse any other, usually without saying why.`,
 				return skip("a proxy stands between")
 			}
 			host, port := hostPort(t)
-			ctx, cancel := context.WithTimeout(ctx, netTime)
+			ctx, cancel := netLimit(ctx, t)
 			defer cancel()
 			d := tls.Dialer{Config: &tls.Config{ServerName: host, MinVersion: tls.VersionTLS12}}
 			conn, err := d.DialContext(ctx, "tcp", net.JoinHostPort(host, port))
