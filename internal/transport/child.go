@@ -366,13 +366,17 @@ func (k *Child) die(f *Fault) {
 // readStdout reads messages until the end of the output.
 func (k *Child) readStdout() {
 	r := bufio.NewReaderSize(k.stdout, 64<<10)
-	var pretty []byte // the beginning of a message that spans lines
+	var open *spanning
+	noise := func() {
+		if open != nil {
+			k.noted(open.number, open.text)
+			open = nil
+		}
+	}
 	for number := 1; ; number++ {
 		line, err := readLine(r, MaxMessage)
 		if err != nil {
-			if pretty != nil {
-				k.noted(number-1, pretty)
-			}
+			noise()
 			k.outputEnded(err)
 			return
 		}
@@ -380,38 +384,30 @@ func (k *Child) readStdout() {
 		if len(text) == 0 {
 			continue
 		}
-		if messages, ok := parseLine(text); ok {
-			if pretty != nil {
-				k.noted(number-1, pretty)
-				pretty = nil
-			}
-			for _, m := range messages {
-				if !k.receive(m) {
-					return
-				}
-			}
-			continue
-		}
+		messages, ok := parseLine(text)
 		switch {
-		case pretty == nil && text[0] == '{' && !json.Valid(text):
-			pretty = append([]byte(nil), text...)
-		case pretty != nil && len(pretty)+len(text) < maxPretty:
-			pretty = append(append(pretty, '\n'), text...)
-			messages, ok := parseLine(pretty)
-			switch {
-			case ok:
-				pretty = nil
-				for _, m := range messages {
-					if !k.receive(m) {
-						return
-					}
-				}
-			case json.Valid(pretty): // complete, and not a message
-				k.noted(number, pretty)
-				pretty = nil
-			}
-		default:
+		case ok:
+			noise()
+		case open == nil && text[0] != '{':
 			k.noted(number, text)
+			continue
+		default:
+			if open == nil {
+				open = &spanning{number: number}
+			}
+			open.add(text)
+			if !open.over() {
+				continue
+			}
+			if messages, ok = parseLine(open.text); !ok {
+				noise()
+			}
+			open = nil
+		}
+		for _, m := range messages {
+			if !k.receive(m) {
+				return
+			}
 		}
 	}
 }
