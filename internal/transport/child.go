@@ -65,8 +65,10 @@ const (
 	killGrace = time.Second
 	// drainAfterExit is how long output is still read after the leader's end: a grandchild may hold the pipe open.
 	drainAfterExit = 250 * time.Millisecond
-	// groupPoll is the step in which the emptiness of a process group is looked at: there is no event for it.
-	groupPoll = 5 * time.Millisecond
+	// groupPoll is the step in which the emptiness of a process group is looked at: there is no event for it. It doubles
+	// up to maxGroupPoll: what has not ended at once is usually there to stay, and a look reads all of /proc.
+	groupPoll    = 5 * time.Millisecond
+	maxGroupPoll = 40 * time.Millisecond
 	// maxPretty is how long a JSON text that spans lines may become before it is taken for noise.
 	maxPretty = 1 << 20
 )
@@ -305,11 +307,11 @@ func (k *Child) ends(d time.Duration) bool {
 	case <-limit.C:
 		return false
 	}
-	tick := time.NewTicker(groupPoll)
-	defer tick.Stop()
-	for k.group.alive() {
+	for step := groupPoll; k.group.alive(); step = min(2*step, maxGroupPoll) {
+		tick := time.NewTimer(step)
 		select {
 		case <-limit.C:
+			tick.Stop()
 			return false
 		case <-tick.C:
 		}
