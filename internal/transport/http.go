@@ -289,20 +289,31 @@ func (x *roundTrip) send(ctx context.Context, req *http.Request, body []byte) (*
 		if resp.StatusCode < 300 || resp.StatusCode > 399 || location == "" {
 			return resp, nil
 		}
-		next, err := target.Parse(location)
-		if err != nil || resp.StatusCode == http.StatusSeeOther || hop == maxRedirects || !sameOrigin(next, x.h.opts.Endpoint) {
-			f := Fault{Kind: KindRedirect, Location: location}
-			if err == nil {
-				f.Location = bareURL(next)
-			}
-			if hop == maxRedirects {
-				f.Err = fmt.Errorf("the server redirects in circles: more than %d times, the last to %s", maxRedirects, f.Location)
-			}
-			return nil, x.fail(x.evidence(resp, f))
+		next, f := redirect(x.h.opts.Endpoint, target, resp.StatusCode, location, hop)
+		if f != nil {
+			return nil, x.fail(x.evidence(resp, *f))
 		}
 		discard(resp.Body)
 		target = next
 	}
+}
+
+// redirect returns where the hop that a redirect asks for leads, or why it is not made. It never leaves the origin of the
+// endpoint.
+func redirect(endpoint, from *url.URL, status int, location string, hop int) (*url.URL, *Fault) {
+	next, err := from.Parse(location)
+	if err != nil {
+		return nil, &Fault{Kind: KindRedirect, Location: location}
+	}
+	f := &Fault{Kind: KindRedirect, Location: bareURL(next)}
+	switch {
+	case hop >= maxRedirects:
+		f.Err = fmt.Errorf("the server redirects in circles: more than %d times, the last to %s", maxRedirects, f.Location)
+		return nil, f
+	case status == http.StatusSeeOther || !sameOrigin(next, endpoint):
+		return nil, f
+	}
+	return next, nil
 }
 
 // noteSession keeps the session id that the server gave, and that it was asked to end the session.
@@ -737,9 +748,19 @@ func bareURL(u *url.URL) string {
 	return bare.String()
 }
 
-// sameOrigin reports whether two URLs have the same scheme, host and port. See RFC 6454.
+// sameOrigin reports whether two URLs have the same scheme, host and port. See RFC 6454. Only the letters of ASCII have a
+// case in a host (RFC 3986, 6.2.2.1): to Unicode the Kelvin sign is a k, too.
 func sameOrigin(a, b *url.URL) bool {
-	return strings.EqualFold(a.Scheme, b.Scheme) && strings.EqualFold(a.Hostname(), b.Hostname()) && port(a) == port(b)
+	return asciiLower(a.Scheme) == asciiLower(b.Scheme) && asciiLower(a.Hostname()) == asciiLower(b.Hostname()) && port(a) == port(b)
+}
+
+func asciiLower(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r >= 'A' && r <= 'Z' {
+			return r + 'a' - 'A'
+		}
+		return r
+	}, s)
 }
 
 func port(u *url.URL) string {
