@@ -755,12 +755,13 @@ func sameOrigin(a, b *url.URL) bool {
 }
 
 func asciiLower(s string) string {
-	return strings.Map(func(r rune) rune {
-		if r >= 'A' && r <= 'Z' {
-			return r + 'a' - 'A'
+	lower := []byte(s)
+	for i, c := range lower {
+		if c >= 'A' && c <= 'Z' {
+			lower[i] += 'a' - 'A'
 		}
-		return r
-	}, s)
+	}
+	return string(lower)
 }
 
 func port(u *url.URL) string {
