@@ -186,7 +186,10 @@ func overStdio(how, at string, argument int) func(*testing.T) (hangTarget, <-cha
 }
 
 // markOf is the mark of a test's processes. It ends with a sign that is in no name, so that no mark begins another.
-func markOf(t *testing.T) string { return strings.ReplaceAll(t.Name(), " ", "_") + ";" }
+func markOf(t *testing.T) string {
+	t.Helper()
+	return strings.ReplaceAll(t.Name(), " ", "_") + ";"
+}
 
 // noProcessLeft fails if a process with the mark of the test is alive, and ends it. Only Linux tells.
 func noProcessLeft(t *testing.T) {
