@@ -196,8 +196,15 @@ type checker struct {
 
 // fits reports whether v is what schema n allows, as far as n is understood.
 func (s *schema) fits(n, v *value) bool {
-	c := checker{schema: s, done: map[visit][]problem{}}
-	return len(c.check(n, v, (&path{}).to(step{}))) == 0
+	key := visit{n, v}
+	fits, known := s.fitting[key]
+	if !known {
+		// Kept, because what is asked for the items of items is asked again by each schema above: it would double each time.
+		c := checker{schema: s, done: map[visit][]problem{}}
+		fits = len(c.check(n, v, (&path{}).to(step{}))) == 0
+		s.fitting[key] = fits
+	}
+	return fits
 }
 
 func (c *checker) check(n, v *value, at *path) []problem {

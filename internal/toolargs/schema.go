@@ -34,6 +34,7 @@ type schema struct {
 	lits    map[*value][]*value
 	phrases map[*value][]string
 	names   map[*value]*nameSet
+	fitting map[visit]bool
 }
 
 func newSchema(raw json.RawMessage) *schema {
@@ -44,6 +45,7 @@ func newSchema(raw json.RawMessage) *schema {
 		lits:    map[*value][]*value{},
 		phrases: map[*value][]string{},
 		names:   map[*value]*nameSet{},
+		fitting: map[visit]bool{},
 	}
 	root, _, err := parse(string(raw))
 	if err != nil || root.kind != kindObject {

@@ -71,8 +71,10 @@ const (
 	killGrace = time.Second
 	// drainAfterExit is how long output is still read after the leader's end: a grandchild may hold the pipe open.
 	drainAfterExit = 250 * time.Millisecond
-	// groupPoll is the step in which the emptiness of a process group is looked at: there is no event for it.
-	groupPoll = 5 * time.Millisecond
+	// groupPoll is the step in which the emptiness of a process group is looked at: there is no event for it. It doubles
+	// up to maxGroupPoll: what has not ended at once is usually there to stay, and a look reads all of /proc.
+	groupPoll    = 5 * time.Millisecond
+	maxGroupPoll = 40 * time.Millisecond
 	// maxPretty is how long a JSON text that spans lines may become before it is taken for noise.
 	maxPretty = 1 << 20
 )
@@ -317,11 +319,11 @@ func (k *Child) ends(d time.Duration) bool {
 	case <-limit.C:
 		return false
 	}
-	tick := time.NewTicker(groupPoll)
-	defer tick.Stop()
-	for k.group.alive() {
+	for step := groupPoll; k.group.alive(); step = min(2*step, maxGroupPoll) {
+		tick := time.NewTimer(step)
 		select {
 		case <-limit.C:
+			tick.Stop()
 			return false
 		case <-tick.C:
 		}
@@ -379,13 +381,17 @@ func (k *Child) die(f *Fault) {
 // readStdout reads messages until the end of the output.
 func (k *Child) readStdout() {
 	r := bufio.NewReaderSize(k.stdout, 64<<10)
-	var pretty []byte // the beginning of a message that spans lines
+	var open *spanning
+	noise := func() {
+		if open != nil {
+			k.noted(open.number, open.text)
+			open = nil
+		}
+	}
 	for number := 1; ; number++ {
 		line, err := readLine(r, MaxMessage)
 		if err != nil {
-			if pretty != nil {
-				k.noted(number-1, pretty)
-			}
+			noise()
 			k.outputEnded(err)
 			return
 		}
@@ -394,7 +400,7 @@ func (k *Child) readStdout() {
 		if len(text) == 0 {
 			continue
 		}
-		if n, ok := frameLength(text); ok {
+		if n, ok := frameLength(text); ok && open == nil {
 			k.noted(number, text)
 			if framed := readFrame(r, n); framed != nil {
 				k.trace.line('<', framed)
@@ -410,38 +416,30 @@ func (k *Child) readStdout() {
 			}
 			continue
 		}
-		if messages, ok := parseLine(text); ok {
-			if pretty != nil {
-				k.noted(number-1, pretty)
-				pretty = nil
-			}
-			for _, m := range messages {
-				if !k.receive(m) {
-					return
-				}
-			}
-			continue
-		}
+		messages, ok := parseLine(text)
 		switch {
-		case pretty == nil && text[0] == '{' && !json.Valid(text):
-			pretty = append([]byte(nil), text...)
-		case pretty != nil && len(pretty)+len(text) < maxPretty:
-			pretty = append(append(pretty, '\n'), text...)
-			messages, ok := parseLine(pretty)
-			switch {
-			case ok:
-				pretty = nil
-				for _, m := range messages {
-					if !k.receive(m) {
-						return
-					}
-				}
-			case json.Valid(pretty): // complete, and not a message
-				k.noted(number, pretty)
-				pretty = nil
-			}
-		default:
+		case ok:
+			noise()
+		case open == nil && text[0] != '{':
 			k.noted(number, text)
+			continue
+		default:
+			if open == nil {
+				open = &spanning{number: number}
+			}
+			open.add(text)
+			if !open.over() {
+				continue
+			}
+			if messages, ok = parseLine(open.text); !ok {
+				noise()
+			}
+			open = nil
+		}
+		for _, m := range messages {
+			if !k.receive(m) {
+				return
+			}
 		}
 	}
 }

@@ -70,7 +70,7 @@ func TestChildOutput(t *testing.T) {
 		"banner":              {output: `Server ready on stdio\n` + message + `\n`, noise: 1, first: "Server ready on stdio", line: 1},
 		"log lines in JSON":   {output: `{"level":"info"}\n42\nnull\n` + message + `\n`, noise: 3, first: `{"level":"info"}`, line: 1},
 		"broken JSON before":  {output: `{"jsonrpc": \n` + message + `\n`, noise: 1, first: `{"jsonrpc":`, line: 1},
-		"pretty, no message":  {output: `{\n  "level": "info"\n}\n{\n  "jsonrpc": "2.0",\n  "method": "notifications/a"\n}\n`, noise: 1, first: "{\n\"level\": \"info\"\n}", line: 3},
+		"pretty, no message":  {output: `{\n  "level": "info"\n}\n{\n  "jsonrpc": "2.0",\n  "method": "notifications/a"\n}\n`, noise: 1, first: "{\n\"level\": \"info\"\n}", line: 1},
 		"colours":             {output: `\033[32mok\033[0m\n` + message + `\n`, noise: 1, first: "\x1b[32mok\x1b[0m", line: 1},
 		"framed":              {output: `Content-Length: 44\r\n\r\n` + message + `Content-Length: 2\r\n\r\n{}`, noise: 3, first: "Content-Length: 44", line: 1},
 		"framed, two headers": {output: `content-length: 44\r\nContent-Type: x\r\n\r\n` + message, noise: 1, first: "content-length: 44", line: 1},

@@ -44,8 +44,8 @@ const (
 	errorBody = 1 << 20
 	// errorBodyTime bounds the wait for an error's body: the status is enough to go on.
 	errorBodyTime = 2 * time.Second
-	// drainTime bounds the wait for the end of a stream whose response has come, so that its TCP connection can be used
-	// again. Most servers end it at once.
+	// drainTime bounds the wait for the end of a body of which nothing more is wanted, so that its TCP connection can be
+	// used again. Most servers end it at once.
 	drainTime = 100 * time.Millisecond
 	// maxRedirects is that of net/http: more is a loop.
 	maxRedirects = 10
@@ -315,20 +315,31 @@ func (x *roundTrip) send(ctx context.Context, req *http.Request, body []byte) (*
 		if resp.StatusCode < 300 || resp.StatusCode > 399 || location == "" {
 			return resp, nil
 		}
-		next, err := target.Parse(location)
-		if err != nil || resp.StatusCode == http.StatusSeeOther || hop == maxRedirects || !sameOrigin(next, x.h.opts.Endpoint) {
-			f := Fault{Kind: KindRedirect, Location: location}
-			if err == nil {
-				f.Location = bareURL(next)
-			}
-			if hop == maxRedirects {
-				f.Err = fmt.Errorf("the server redirects in circles: more than %d times, the last to %s", maxRedirects, f.Location)
-			}
-			return nil, x.fail(x.evidence(resp, f))
+		next, f := redirect(x.h.opts.Endpoint, target, resp.StatusCode, location, hop)
+		if f != nil {
+			return nil, x.fail(x.evidence(resp, *f))
 		}
 		discard(resp.Body)
 		target = next
 	}
+}
+
+// redirect returns where the hop that a redirect asks for leads, or why it is not made. It never leaves the origin of the
+// endpoint.
+func redirect(endpoint, from *url.URL, status int, location string, hop int) (*url.URL, *Fault) {
+	next, err := from.Parse(location)
+	if err != nil {
+		return nil, &Fault{Kind: KindRedirect, Location: location}
+	}
+	f := &Fault{Kind: KindRedirect, Location: bareURL(next)}
+	switch {
+	case hop >= maxRedirects:
+		f.Err = fmt.Errorf("the server redirects in circles: more than %d times, the last to %s", maxRedirects, f.Location)
+		return nil, f
+	case status == http.StatusSeeOther || !sameOrigin(next, endpoint):
+		return nil, f
+	}
+	return next, nil
 }
 
 // noteSession keeps the session id that the server gave, and that it was asked to end the session.
@@ -433,9 +444,14 @@ func (x *roundTrip) evidence(resp *http.Response, f Fault) Fault {
 	return f
 }
 
-// errorBody reads the body of an answer that is no answer. It waits for it for a short while only.
+// errorBody reads the body of an answer that is no answer. It waits for it for a short while only, and never until the
+// caller's limit has run out: the status would be lost with it.
 func (x *roundTrip) errorBody(resp *http.Response) []byte {
-	timer := time.AfterFunc(errorBodyTime, func() { x.cancel(nil) })
+	wait := errorBodyTime
+	if deadline, ok := x.caller.Deadline(); ok {
+		wait = min(wait, time.Until(deadline)/2)
+	}
+	timer := time.AfterFunc(wait, func() { x.cancel(nil) })
 	defer timer.Stop()
 	body, _ := io.ReadAll(io.LimitReader(resp.Body, errorBody))
 	return body
@@ -792,8 +808,11 @@ func readRequest(req *http.Request) ([]byte, error) {
 	return io.ReadAll(req.Body)
 }
 
-// discard ends an answer; a little of what is left is read so that the TCP connection can be used again.
+// discard ends an answer; a little of what is left is read so that the TCP connection can be used again. A body that does
+// not end is not waited for.
 func discard(body io.ReadCloser) {
+	timer := time.AfterFunc(drainTime, func() { _ = body.Close() })
+	defer timer.Stop()
 	_, _ = io.CopyN(io.Discard, body, faultBody)
 	_ = body.Close()
 }
@@ -812,9 +831,20 @@ func bareURL(u *url.URL) string {
 	return bare.String()
 }
 
-// sameOrigin reports whether two URLs have the same scheme, host and port. See RFC 6454.
+// sameOrigin reports whether two URLs have the same scheme, host and port. See RFC 6454. Only the letters of ASCII have a
+// case in a host (RFC 3986, 6.2.2.1): to Unicode the Kelvin sign is a k, too.
 func sameOrigin(a, b *url.URL) bool {
-	return strings.EqualFold(a.Scheme, b.Scheme) && strings.EqualFold(a.Hostname(), b.Hostname()) && port(a) == port(b)
+	return asciiLower(a.Scheme) == asciiLower(b.Scheme) && asciiLower(a.Hostname()) == asciiLower(b.Hostname()) && port(a) == port(b)
+}
+
+func asciiLower(s string) string {
+	lower := []byte(s)
+	for i, c := range lower {
+		if c >= 'A' && c <= 'Z' {
+			lower[i] += 'a' - 'A'
+		}
+	}
+	return string(lower)
 }
 
 func port(u *url.URL) string {

@@ -22,6 +22,7 @@ type sseBody struct {
 	pending []byte
 	err     error
 	done    *bool // set by onEvent when no further event is wanted; nil if all are
+	afterCR bool  // the line before ended with CR: an LF that follows belongs to it
 }
 
 type sseEvent struct {
@@ -71,7 +72,7 @@ func (b *sseBody) next() (sseEvent, error) {
 	var ev sseEvent
 	var begun bool
 	for {
-		line, err := readLine(b.r, b.limit)
+		line, err := b.line()
 		if err != nil {
 			// An event without its blank line is incomplete; but many servers end the stream right after the last data line.
 			if isEOF(err) && begun && len(ev.data) > 0 {
@@ -107,6 +108,44 @@ func (b *sseBody) next() (sseEvent, error) {
 			continue // a comment, or a field that the standard tells us to ignore
 		}
 		begun = true
+	}
+}
+
+// line reads a line without its end, which is LF, CRLF or CR. A CR ends the line at once, whatever follows: the stream may
+// pause there. The returned bytes are the caller's.
+func (b *sseBody) line() ([]byte, error) {
+	var line []byte
+	for {
+		if _, err := b.r.Peek(1); err != nil {
+			if len(line) > 0 {
+				return line, nil // the last line may lack its end; the next call returns the error
+			}
+			return nil, err
+		}
+		part, _ := b.r.Peek(b.r.Buffered()) // of what is there, all can be had
+		if b.afterCR {
+			b.afterCR = false
+			if part[0] == '\n' {
+				_, _ = b.r.Discard(1)
+				continue
+			}
+		}
+		n := bytes.IndexByte(part, '\n')
+		if n < 0 {
+			n = len(part)
+		}
+		if cr := bytes.IndexByte(part[:n], '\r'); cr >= 0 {
+			n, b.afterCR = cr, true
+		}
+		line = append(line, part[:n]...)
+		if len(line) > b.limit {
+			return nil, errTooLarge
+		}
+		if n < len(part) {
+			_, _ = b.r.Discard(n + 1)
+			return line, nil
+		}
+		_, _ = b.r.Discard(n)
 	}
 }
 

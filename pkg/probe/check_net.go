@@ -14,8 +14,14 @@ import (
 	"github.com/mcpctl/mcpctl/pkg/session"
 )
 
-// netTime bounds one step on the network. The connect limit bounds the opening itself.
+// netTime bounds one step on the network, together with the connect limit.
 const netTime = 10 * time.Second
+
+// netLimit bounds one step on the network: whoever wants an answer about the whole opening soon wants it about a part of
+// it no later.
+func netLimit(ctx context.Context, t *Target) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(ctx, min(netTime, session.LimitsFor(t.expanded).Connect.Value))
+}
 
 // way returns how requests to the target travel, and the finding of a check of the way that has nothing to look at: a
 // proxy stands between, and the server's own address is not ours to reach.
@@ -46,7 +52,7 @@ that exists only inside a container network.`,
 			if net.ParseIP(host) != nil {
 				return skip(host + " is an address")
 			}
-			ctx, cancel := context.WithTimeout(ctx, netTime)
+			ctx, cancel := netLimit(ctx, t)
 			defer cancel()
 			addrs, err := net.DefaultResolver.LookupHost(ctx, host)
 			if err != nil {
@@ -80,7 +86,7 @@ listens on the port; no answer at all means a firewall, or a machine that is not
 				return *other
 			}
 			host, port := r.Host, r.Port
-			ctx, cancel := context.WithTimeout(ctx, netTime)
+			ctx, cancel := netLimit(ctx, t)
 			defer cancel()
 			addrs, err := net.DefaultResolver.LookupHost(ctx, host)
 			if err != nil {
@@ -168,7 +174,7 @@ expired. Clients refuse any other, usually without saying why.`,
 			if other != nil {
 				return *other
 			}
-			ctx, cancel := context.WithTimeout(ctx, netTime)
+			ctx, cancel := netLimit(ctx, t)
 			defer cancel()
 			d := tls.Dialer{Config: r.TLS}
 			conn, err := d.DialContext(ctx, "tcp", net.JoinHostPort(r.Host, r.Port))

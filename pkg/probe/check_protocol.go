@@ -56,6 +56,9 @@ func protocolUnknownMethod() Check {
 			if err != nil {
 				return failure(err)
 			}
+			limit := t.sup.Limits().Request
+			ctx, cancel := context.WithTimeoutCause(ctx, limit.Value, fmt.Errorf("no answer within %s", limit))
+			defer cancel()
 			_, err = s.Raw(ctx, unknownMethod, nil)
 			var e *session.Error
 			switch {
