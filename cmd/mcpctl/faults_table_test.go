@@ -1,0 +1,403 @@
+//go:build unix
+
+package main
+
+import (
+	"slices"
+	"time"
+
+	"github.com/mcpctl/mcpctl/internal/faultlab"
+)
+
+// The two commands that every case is tried with, as long as they show its fault.
+const (
+	list = "tools SERVER"
+	echo = "call SERVER echo text=hi"
+)
+
+// fine is what is right for a fault that a client has to cope with by itself.
+func fine() []faultRun { return []faultRun{{do: list}, {do: echo}} }
+
+// alike returns the run with both commands, for a fault that stands in the way of either.
+func alike(run faultRun) []faultRun {
+	tools, call := run, run
+	tools.do, call.do = list+run.do, echo+run.do
+	return []faultRun{tools, call}
+}
+
+// recovers is what is right when the first session dies under its first request.
+func recovers(run faultRun) []faultRun {
+	run.handshakes = 2
+	run.tells = append(slices.Clone(run.tells), `session was lost .* and replaced in \d`)
+	return alike(run)
+}
+
+// knownFailure is rows on which the program does not yet do what is right.
+type knownFailure struct {
+	rows    string // an expression for "case/transport: command"
+	instead string // what it does
+}
+
+// knownFailures are skipped, unless the flag -known is set. With -known and without the last failure, take it out here.
+func knownFailures() []knownFailure {
+	return []knownFailure{
+		{`--(ca-file|insecure|proxy)\b`, "there is no such flag"},
+		{`^tls-self-signed/http: (tools|call) SERVER( echo text=hi)?$`, "names no issuer and no way to trust one server's authority"},
+		{`^tls-mtls/http: SSL_CERT_FILE`, "says that a certificate is required, not whose; data race in writeProbe.trace"},
+		{`^session-fresh-wait/http: .* --timeout 2s`, "does not tell the last failure of the replacement, 503"},
+		{`^http-401-static-bearer/http: (tools|call) SERVER( echo text=hi)?( -H '.AUTHORIZATION.')?$`, "says neither that there is no OAuth metadata nor whether a header was sent"},
+		{`^http-503-retry-after/`, "waits in silence"},
+		{`^http-hang/http: call`, "does not say in words that the call may have been executed"},
+		{`^http-429-long/http: (tools|call) SERVER( echo text=hi)?$`, "sleeps for the two minutes, which are within the default limit"},
+		{`^http-headers-stall/`, "does not say that the headers came and the body did not"},
+		{`^http-login-redirect/`, "does not tell of the redirect"},
+		{`^init-never/http`, "does not say that it was connected and the request sent"},
+		{`^(init-never|framing-input)/stdio`, "does not say that the process is still running"},
+		{`^list-never/`, "does not say that initialize was answered"},
+		{`^sse-endpoint-prefix/`, "names neither the announced address nor the prefix"},
+		{`^framing-output/`, "waits for the connect limit, although it has seen the Content-Length"},
+		{`^stale-frame/`, "has no note in verbose mode"},
+		{`^page-empty-cursor-loop/.*: tools`, "lists every tool twice, with warnings"},
+		{`^tools-bad-entry/.*: tools`, "warns of the first two bad entries only"},
+		{`^timeout-config-floor/stdio: .* 0\.05\b`, "raises the limit without a note"},
+		{`^stdio-ignore-term/`, "has no note in verbose mode"},
+	}
+}
+
+// faultTable is what is right for every case, in the order of the catalogue.
+func faultTable() []faultCase {
+	return slices.Concat(
+		sessionFaults(), httpStatusFaults(), redirectFaults(), sseFaults(), lifecycleFaults(), jsonrpcFaults(),
+		listingFaults(), stdioFaults(), networkFaults(),
+	)
+}
+
+func sessionFaults() []faultCase {
+	return []faultCase{
+		{name: "session-404-restart", runs: recovers(faultRun{})},
+		{name: "session-400-no-valid-id", runs: recovers(faultRun{})},
+		{name: "session-200-invalid-params", runs: recovers(faultRun{})},
+		{name: "session-fresh-wait", runs: slices.Concat(
+			recovers(faultRun{delay: 1500 * time.Millisecond}),
+			alike(faultRun{
+				do: " --timeout 2s", delay: time.Minute, limit: 2 * time.Second, early: true,
+				class: "session", says: []string{`session was lost`, `503`}, undeleted: true,
+				why: "The limit ran out while the session was being replaced, so the failure is the session's, with both causes.",
+			}),
+		)},
+		{name: "session-always-dead", runs: alike(faultRun{
+			class: "session", says: []string{`accepted and lost again at once`, `several instances`}, handshakes: 2,
+		})},
+		{name: "session-replacement-no-id", runs: alike(faultRun{
+			handshakes: 2, undeleted: true, why: "The second session has no id, so there is nothing to delete.",
+		})},
+		{name: "session-needs-initialized", runs: recovers(faultRun{})},
+		{name: "session-lb-alternate", runs: alike(faultRun{
+			class: "session", says: []string{`session`, `404`, `several instances without shared sessions`}, undeleted: true,
+		})},
+		{name: "session-delete-405", runs: alike(faultRun{handshakes: 1, undeleted: true})},
+		{name: "session-401-stale", runs: recovers(faultRun{})},
+		{name: "session-200-not-initialized", runs: recovers(faultRun{})},
+		{name: "session-409-conflict", runs: recovers(faultRun{})},
+		{name: "session-503-then-404", runs: recovers(faultRun{})},
+		{name: "session-404-malformed", runs: recovers(faultRun{})},
+		{name: "session-delete-hang", runs: alike(faultRun{handshakes: 1, undeleted: true})},
+		{name: "replay-hazard-drop", runs: []faultRun{
+			{do: list},
+			{do: "call SERVER peek", out: []string{`^0$`}, calls: 2, execs: 1},
+			{
+				do: "call SERVER increment", class: "unknown-outcome", execs: 1, calls: 1, outcome: "unknown",
+				says: []string{`may have been executed`, `not repeated`, `check`},
+			},
+		}},
+		{name: "replay-safe-list", runs: alike(faultRun{tells: []string{`was lost .* and replaced in`}})},
+	}
+}
+
+func httpStatusFaults() []faultCase {
+	return []faultCase{
+		{name: "http-401-static-bearer", runs: slices.Concat(
+			alike(faultRun{class: "auth", says: []string{`401`, `--header`, `no OAuth`}, never: []string{"s3cret"}}),
+			alike(faultRun{
+				do: " -H '{AUTHORIZATION}'", class: "auth", says: []string{`401`, `no OAuth`, `(?i)authorization.* (was )?sent|sent .*authorization`},
+			}),
+			alike(faultRun{do: " -H 'Authorization: Bearer s3cret'", never: []string{"s3cret"}, handshakes: 1}),
+		)},
+		{name: "http-403-call", runs: []faultRun{
+			{do: list},
+			{
+				do: echo, class: "auth", calls: 1, outcome: "refused",
+				says: []string{`tools/call`, `403`, `your role cannot call this tool`}, never: []string{"OAuth", "login"},
+			},
+		}},
+		{name: "http-406-accept", runs: append(fine(), alike(faultRun{
+			do: " -H 'Accept: */*'", class: "connect", says: []string{`406`, `Client must accept both`},
+			why: "A header that the user gave is sent as it was given.",
+		})...)},
+		{name: "http-500-call", runs: []faultRun{
+			{do: list},
+			{
+				do: echo, class: "unknown-outcome", calls: 1, outcome: "unknown",
+				says: []string{`tools/call`, `500`, `not repeated`},
+				why:  "Nobody can know whether a tool that may change something ran before the server failed.",
+			},
+		}},
+		{name: "http-503-retry-after", runs: alike(faultRun{says: []string{`wait`}, handshakes: 1})},
+		{name: "http-429-burst", runs: alike(faultRun{handshakes: 1})},
+		{name: "http-421-host", runs: append(fine(),
+			faultRun{
+				do: "tools {ORIGIN}/mcp", class: "connect",
+				says: []string{`421`, `127\.0\.0\.1:{PORT}`, `(?i)host`}, never: []string{"OAuth", "SSE"},
+			},
+			faultRun{do: "call {ORIGIN}/mcp echo text=hi", class: "connect", says: []string{`421`, `(?i)host`}, never: []string{"OAuth", "SSE"}},
+		)},
+		{name: "http-html-200", runs: alike(faultRun{
+			class: "connect", says: []string{`web page`, `text/html`, `Sign in - Corp SSO`},
+		})},
+		{name: "http-html-get-post-ok", runs: fine()},
+		{name: "http-login-redirect", runs: alike(faultRun{
+			class: "connect", says: []string{`redirect`, `302`, `/login`, `login page|sign-in page`},
+		})},
+		{name: "http-wrong-path", runs: alike(faultRun{
+			class: "connect", says: []string{`404`, `{ORIGIN}/`, `MCP endpoint`, `/mcp`},
+		})},
+		{name: "http-hang", runs: []faultRun{
+			{do: list},
+			{
+				do: echo + " --timeout 2s", class: "timeout", limit: 2 * time.Second, calls: 1, outcome: "unknown",
+				says: []string{`tools/call: no answer within timeout 2s \(flag --timeout\)`, `may have been executed|outcome`},
+			},
+		}},
+		{name: "notif-hang", runs: fine()},
+		{name: "ctype-missing", runs: fine()},
+		{name: "gzip-header-lie", runs: alike(faultRun{class: "protocol", says: []string{`gzip`, `proxy`}})},
+		{name: "http-404-406-get", runs: fine()},
+		{name: "http-429-long", runs: slices.Concat(
+			alike(faultRun{class: "busy", says: []string{`429`, `wait (2m0s|120s)`}}),
+			alike(faultRun{
+				do: " --timeout 20s", class: "busy", says: []string{`429`, `wait (2m0s|120s)`, `past the limit timeout 20s`},
+			}),
+		)},
+		{name: "http-headers-stall", runs: alike(faultRun{
+			do: " --timeout 2s", class: "timeout", limit: 2 * time.Second,
+			says: []string{`within timeout 2s \(flag --timeout\)`, `200`, `body`},
+		})},
+		{name: "http-conn-reuse-eof", runs: fine()},
+	}
+}
+
+func redirectFaults() []faultCase {
+	const auth = " -H '{AUTHORIZATION}'"
+	return []faultCase{
+		{name: "redirect-307-slash", runs: alike(faultRun{do: auth})},
+		{name: "redirect-loop", runs: alike(faultRun{
+			do: auth, class: "connect", says: []string{`circles`, `{ORIGIN}/mcp\b`, `{ORIGIN}/mcp/`},
+		})},
+		{name: "redirect-cross-origin-auth", runs: alike(faultRun{
+			do: auth, class: "connect", says: []string{`307 redirects to {OTHER}/mcp/`, `{ORIGIN}/mcp`},
+		})},
+		{name: "redirect-301-post", runs: alike(faultRun{do: auth})},
+	}
+}
+
+func sseFaults() []faultCase {
+	return []faultCase{
+		{name: "sse-only-legacy", runs: fine()},
+		{name: "sse-crlf", runs: fine()},
+		{name: "sse-priming-empty", runs: fine()},
+		{name: "sse-eof-no-response", runs: []faultRun{
+			{do: list},
+			{
+				do: echo, class: "unknown-outcome", execs: 1, calls: 1, outcome: "unknown",
+				says: []string{`stream ended before the response`, `not repeated`},
+			},
+		}},
+		{name: "sse-get-idle-cut", runs: fine()},
+		{name: "sse-endpoint-prefix", runs: alike(faultRun{
+			class: "connect", says: []string{`404`, `{ORIGIN}/messages`, `prefix`},
+		})},
+		{name: "sse-bare-data", runs: fine()},
+		{name: "sse-resume", runs: []faultRun{{do: list}, {do: echo, calls: 1}}},
+		{name: "sse-server-ping", runs: fine()},
+	}
+}
+
+func lifecycleFaults() []faultCase {
+	const noAnswer = `initialize: no answer within connect_timeout 2s \(flag --connect-timeout\)`
+	return []faultCase{
+		{name: "init-never", runs: slices.Concat(
+			alike(faultRun{
+				do: " --connect-timeout 2s", over: faultlab.HTTP, class: "timeout", limit: 2 * time.Second,
+				says: []string{noAnswer, `connected|request was sent`}, undeleted: true,
+			}),
+			alike(faultRun{
+				do: " --connect-timeout 2s", over: faultlab.Stdio, class: "timeout", limit: 2 * time.Second,
+				says: []string{noAnswer, `still running`, `pid`},
+			}),
+		)},
+		{name: "list-never", runs: alike(faultRun{
+			do: " --timeout 2s", class: "timeout", limit: 2 * time.Second, never: []string{"0 tools"},
+			says: []string{`tools/list: no answer within timeout 2s \(flag --timeout\)`, `initialize`},
+		})},
+		{name: "slow-start", runs: slices.Concat(
+			fine(),
+			alike(faultRun{do: " --timeout 1s", delay: 2 * time.Second, why: "The limit for requests is none for connecting."}),
+			alike(faultRun{
+				do: " --connect-timeout 2s", class: "timeout", limit: 2 * time.Second, undeleted: true,
+				says: []string{noAnswer},
+			}),
+		)},
+		{name: "timeout-config-floor", runs: slices.Concat(
+			alike(faultRun{do: " --connect-timeout 0", class: "usage", says: []string{`connect-timeout`, `0`}}),
+			alike(faultRun{do: " --connect-timeout=-5", class: "usage", says: []string{`connect-timeout`, `-5`}}),
+			alike(faultRun{do: " --connect-timeout soon", class: "usage", says: []string{`connect-timeout`, `soon`}}),
+			alike(faultRun{
+				do: " --connect-timeout 0.05", class: "timeout", limit: time.Second,
+				says: []string{`connect-timeout|connect_timeout`, `raised to 1s`},
+			}),
+			alike(faultRun{config: "connect_timeout: 0", class: "config", says: []string{`entry`, `connect_timeout`, `0`}}),
+			alike(faultRun{config: "connect_timeout: -5", class: "config", says: []string{`entry`, `connect_timeout`, `-5`}}),
+			alike(faultRun{config: "connect_timeout: soon", class: "config", says: []string{`entry`, `connect_timeout`, `soon`}}),
+			alike(faultRun{
+				config: "connect_timeout: 0.05", class: "timeout", limit: time.Second, says: []string{`connect_timeout`, `raised to 1s`},
+			}),
+		)},
+		{name: "proto-future", runs: alike(faultRun{class: "protocol", says: []string{`2099-01-01`, `2024-11-05 to 2026-07-28`}})},
+		{name: "modern-only", runs: fine()},
+		{name: "discover-32602", runs: fine()},
+		{name: "caps-no-tools", runs: []faultRun{
+			{do: list, out: []string{`^$`}, tells: []string{`no tools`}},
+			{do: echo, class: "usage", says: []string{`no tool "echo"`, `no tools at all`}},
+		}},
+		{name: "caps-lie-prompts", runs: fine()},
+		{name: "ping-unsupported", runs: fine()},
+		{name: "ping-during-init", runs: fine()},
+		{name: "roots-during-list", runs: fine()},
+		{name: "proto-http-400-new", runs: fine()},
+		{name: "discover-silent", runs: fine()},
+		{name: "caps-lie-logging", runs: fine()},
+		{name: "ping-odd-error", runs: fine()},
+	}
+}
+
+func jsonrpcFaults() []faultCase {
+	return []faultCase{
+		{name: "id-string", runs: fine()},
+		{name: "error-id-null", runs: []faultRun{
+			{do: list},
+			{do: echo, class: "tool", execs: 1, calls: 1, says: []string{`tool backend failed: disk quota exceeded`}},
+		}},
+		{name: "stale-frame", runs: alike(faultRun{never: []string{"STALE"}, tells: []string{`9999|(unknown|unexpected|unasked|stray)`}})},
+		{name: "framing-input", runs: alike(faultRun{
+			do: " --connect-timeout 2s", class: "timeout", limit: 2 * time.Second,
+			says: []string{`initialize: no answer within connect_timeout 2s`, `still running`},
+		})},
+		{name: "out-of-order", runs: fine()},
+		{name: "framing-output", runs: alike(faultRun{
+			do: " --connect-timeout 6s", class: "protocol", says: []string{`Content-Length`},
+		})},
+		{name: "params-null", runs: fine()},
+	}
+}
+
+func listingFaults() []faultCase {
+	return []faultCase{
+		{name: "page-two", runs: []faultRun{{do: list, tools: 6}, {do: "call SERVER p2_a", out: []string{`^ok$`}}}},
+		{name: "page-empty-cursor-loop", runs: []faultRun{{do: list, tools: 4}, {do: echo}}},
+		{name: "tools-bad-entry", runs: []faultRun{
+			{do: list, says: []string{`tool 1 `, `tool 2 `, `no_schema|tool 3 `, `null_props|tool 5 `, `str_schema|tool 6 `}},
+			{do: echo},
+		}},
+		{name: "schema-boolean", runs: []faultRun{
+			{do: list, out: []string{`any_payload`}},
+			{do: "call SERVER any_payload payload:=[1]", out: []string{`^\{"payload":\[1\]\}$`}},
+			{do: "call SERVER any_payload payload=word", out: []string{`^\{"payload":"word"\}$`}},
+		}},
+		{name: "page-empty-cursor-legit", runs: []faultRun{{do: list, tools: 5}, {do: "call SERVER p2_a", out: []string{`^ok$`}}}},
+		{name: "schema-anyof-root", runs: []faultRun{
+			{do: list, out: []string{`tagged`}},
+			{do: "call SERVER tagged kind=a n:=1", out: []string{`"kind":"a"`, `"n":1\b`}},
+			{do: `call SERVER tagged '{"kind":"a","n":1}'`, out: []string{`"kind":"a"`, `"n":1\b`}},
+		}},
+		{name: "dup-tool-names", runs: []faultRun{{do: list, tools: 4, says: []string{`name of an earlier one, "echo"`}}, {do: echo}}},
+	}
+}
+
+func stdioFaults() []faultCase {
+	return []faultCase{
+		{name: "stdio-banner", runs: fine()},
+		{name: "stdio-stderr-flood", runs: fine()},
+		{name: "stdio-line-1m", runs: []faultRun{
+			{do: list, tools: 263, within: time.Minute}, // a megabyte is much for the race detector
+			{do: echo, within: time.Minute},
+		}},
+		{name: "stdio-exit-1", runs: alike(faultRun{
+			class: "connect", says: []string{`exit status 1\b`, `ModuleNotFoundError: No module named 'fastmcpp'`},
+		})},
+		{name: "stdio-crash-mid-call", runs: []faultRun{
+			{do: list},
+			{do: echo},
+			{
+				do: "call SERVER crash", class: "unknown-outcome", execs: 1, calls: 1, outcome: "unknown",
+				says: []string{`signal: killed`, `tools/call`, `panic: runtime error`, `not repeated`},
+				why:  "The tool that kills its server ran, so it is not run again.",
+			},
+		}},
+		{name: "stdio-ignore-eof", runs: fine()},
+		{name: "stdio-grandchild", runs: fine()},
+		{name: "stdio-env-required", runs: slices.Concat(
+			alike(faultRun{class: "connect", says: []string{`exit status 78`, `FAULTLAB_TOKEN is missing or wrong`}}),
+			alike(faultRun{do: " --env FAULTLAB_TOKEN=s3cret"}),
+			alike(faultRun{config: "env: {FAULTLAB_TOKEN: s3cret}"}),
+		)},
+		{name: "stdio-argv", args: "~/data '${HOME}/x' '$HOME/y' a~b", runs: []faultRun{
+			{do: list, out: []string{`argv`}},
+			{do: "call SERVER argv", out: []string{`"argv":\["{DIR}/data","\$\{HOME\}/x","\$HOME/y","a~b"\]`}},
+			{
+				do: "call SERVER argv", config: "cwd: /", out: []string{`"argv":\["{DIR}/data","{DIR}/x","\$HOME/y","a~b"\]`},
+				why: "In a file ${VAR} and a leading ~/ are expanded, $VAR is not.",
+			},
+		}},
+		{name: "stdio-stderr-no-newline", runs: fine()},
+		{name: "stdio-ignore-term", runs: alike(faultRun{tells: []string{`killed|SIGKILL`}})},
+		{name: "stdio-slow-exit", runs: alike(faultRun{logged: "clean_exit"})},
+	}
+}
+
+func networkFaults() []faultCase {
+	const trusted = "SSL_CERT_FILE={DIR}/ca.pem"
+	const ca = " --ca-file {DIR}/ca.pem"
+	return []faultCase{
+		{name: "tls-self-signed", runs: slices.Concat(
+			alike(faultRun{
+				class: "connect", says: []string{`certificate signed by unknown authority`, `(?i)issuer`, `SSL_CERT_FILE`, `--ca-file|ca_file`},
+			}),
+			alike(faultRun{env: trusted}),
+			alike(faultRun{do: ca}),
+			alike(faultRun{do: " --insecure", says: []string{`(?i)insecure|not verified`}}),
+		)},
+		{name: "net-proxy-required", runs: slices.Concat(
+			alike(faultRun{class: "connect", says: []string{`no such host: mcp\.corp\.test`}}),
+			alike(faultRun{env: "HTTP_PROXY={ORIGIN}", logged: "via_proxy"}),
+			alike(faultRun{do: " --proxy {ORIGIN}", logged: "via_proxy"}),
+		)},
+		{name: "tls-expired", runs: slices.Concat(
+			alike(faultRun{class: "connect", says: []string{`certificate has expired`, `\d{4}-\d\d-\d\d`}}),
+			alike(faultRun{env: trusted, class: "connect", says: []string{`certificate has expired`, `\d{4}-\d\d-\d\d`}}),
+			alike(faultRun{do: ca, class: "connect", says: []string{`certificate has expired`, `\d{4}-\d\d-\d\d`}}),
+		)},
+		{name: "tls-mtls", runs: slices.Concat(
+			alike(faultRun{env: trusted, class: "connect", says: []string{`requires a client certificate`}}),
+			alike(faultRun{do: ca, class: "connect", says: []string{`requires a client certificate`}}),
+			alike(faultRun{do: ca + " --cert-file {DIR}/client.pem --key-file {DIR}/client.key"}),
+			alike(faultRun{
+				do: ca + " --cert-file {DIR}/none.pem --key-file {DIR}/client.key", class: "config", says: []string{`{DIR}/none\.pem`},
+			}),
+		)},
+		{name: "net-late-listen", runs: slices.Concat(
+			fine(),
+			alike(faultRun{do: " --wait 1s", delay: time.Minute, class: "connect", says: []string{`refused`, `--wait`}}),
+			alike(faultRun{do: " --wait 10s", delay: 5 * time.Second}),
+		)},
+	}
+}
