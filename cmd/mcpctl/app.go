@@ -160,8 +160,20 @@ func (a *app) errWidth() int {
 // out returns standard output with the secrets masked. What a tool returned is data and goes to a.io.Out.
 func (a *app) out() io.Writer { return masked{a.redact, a.io.Out} }
 
-// errOut returns standard error with the secrets masked.
-func (a *app) errOut() io.Writer { return masked{a.redact, a.io.Err} }
+// errOut returns standard error with the secrets masked. Several may write to it at once, whole lines each, and a live
+// line gives way.
+func (a *app) errOut() io.Writer { return errOutput{a} }
+
+type errOutput struct{ a *app }
+
+func (o errOutput) Write(p []byte) (int, error) {
+	o.a.errLock.Lock()
+	defer o.a.errLock.Unlock()
+	if o.a.liveShown {
+		_, _ = io.WriteString(o.a.io.Err, eraseLine)
+	}
+	return masked{o.a.redact, o.a.io.Err}.Write(p)
+}
 
 // output is standard output. Its errors are told from those of other pipes.
 type output struct{ w io.Writer }
@@ -187,16 +199,8 @@ func (m masked) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// warn writes text, whole lines, to standard error, in place of the live line if there is one. There is nobody to tell
-// when that fails.
-func (a *app) warn(text string) {
-	a.errLock.Lock()
-	defer a.errLock.Unlock()
-	if a.liveShown {
-		text = eraseLine + text
-	}
-	_, _ = io.WriteString(a.errOut(), text)
-}
+// warn writes text, whole lines, to standard error. There is nobody to tell when that fails.
+func (a *app) warn(text string) { _, _ = io.WriteString(a.errOut(), text) }
 
 // note tells a person something beside the output.
 func (a *app) note(text string) { a.warn("mcpctl: note: " + text + "\n") }

@@ -18,7 +18,7 @@ func (a *app) beginTrace(cmd *cobra.Command) error {
 	case name == "":
 		return nil
 	case name == "-":
-		a.trace = nopWriteCloser{a.io.Err}
+		a.trace = nopWriteCloser{a.errOut()}
 	default:
 		f, err := os.OpenFile(name, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
 		if err != nil {
