@@ -265,8 +265,6 @@ func (a *app) unknownFlag(cmd *cobra.Command, err *pflag.NotExistError) error {
 		return usagef("the command of a server comes after --").hint("%s", words.withDash(addCommandAt))
 	case typed == "--scope":
 		return e.hint("there is one file: --config FILE names another").hint("%s", words.without("scope"))
-	case curlFlag(cmd, typed) != "":
-		return e.hint("%s", curlFlag(cmd, typed))
 	case cmd.Name() == "call" && strings.HasPrefix(typed, "--"):
 		near := nearFlags(cmd, name)
 		if len(near) > 0 && !a.looksLikeParameter(words) {
@@ -279,6 +277,8 @@ func (a *app) unknownFlag(cmd *cobra.Command, err *pflag.NotExistError) error {
 		return e
 	case cmd.Name() != "call" && cmd.Flags().Lookup("stdio") != nil && a.startsCommand(cmd.Context(), words):
 		return usagef("a command to be started comes after --").hint("%s", words.withDash(1))
+	case curlFlag(cmd, typed) != "":
+		return e.hint("%s", curlFlag(cmd, typed))
 	}
 	for _, near := range nearFlags(cmd, name) {
 		e.hint("did you mean --%s?", near)
