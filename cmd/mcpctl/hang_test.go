@@ -535,9 +535,6 @@ func (r hangRun) interrupted(t *testing.T) string {
 		r.after(t)
 	}
 	hurry := hangHurry
-	if r.limits == 0 { // nothing is waited for any more but the end, which Ctrl-C does not hasten
-		hurry = hangOverrun + hangClosing
-	}
 	harmless := slices.Contains(r.codes, codeOK)
 	switch elapsed := end.Sub(at); {
 	case at.IsZero() && !harmless:

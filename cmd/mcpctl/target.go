@@ -620,11 +620,12 @@ func (a *app) supervise(d *session.Dialer, server config.Server) (*session.Super
 	return session.NewSupervisor(d, expanded), nil
 }
 
-// release ends a server's session, in haste when nobody waits any more: after Ctrl-C, or when err is a limit that ran out.
+// release ends a server's session, in haste when nobody waits any more: after Ctrl-C, also one that comes only now, or when
+// err is a limit that ran out.
 func (a *app) release(ctx context.Context, server string, s *session.Supervisor, err error) {
-	if ctx.Err() != nil || session.ClassOf(err) == session.ClassTimeout {
-		s.CloseHasty()
-		return
+	defer context.AfterFunc(ctx, s.Hasten)()
+	if session.ClassOf(err) == session.ClassTimeout {
+		s.Hasten()
 	}
 	if err := s.Close(); err != nil {
 		a.logger.InfoContext(ctx, "session not closed", "server", server, "error", err)

@@ -273,9 +273,9 @@ func (k *Child) Ending() Ending {
 }
 
 // Stop ends the child: the end of its standard input, then SIGTERM to its group, then SIGKILL, each after the grace for
-// the step before. It returns when nothing of the group is left and all goroutines have ended; further calls wait for
-// the first one, and make it no hastier.
-func (k *Child) Stop(grace Grace) {
+// the step before; when hurry ends, the steps that are left get [HastyGrace] at most. It returns when nothing of the group
+// is left and all goroutines have ended; further calls wait for the first one, and make it no hastier.
+func (k *Child) Stop(hurry context.Context, grace Grace) {
 	k.stopOnce.Do(func() {
 		begin := time.Now()
 		end := Ending{By: "eof"}
@@ -284,13 +284,13 @@ func (k *Child) Stop(grace Grace) {
 		}
 		close(k.closed)
 		_ = k.stdin.Close()
-		if !k.ends(grace.EOF) {
+		if !k.ends(hurry, grace.EOF, HastyGrace.EOF) {
 			end.By = "sigterm"
 			k.group.terminate()
-			if !k.ends(grace.Term) {
+			if !k.ends(hurry, grace.Term, HastyGrace.Term) {
 				end.By = "sigkill"
 				k.Kill()
-				end.LeftRunning = !k.ends(killGrace)
+				end.LeftRunning = !k.ends(hurry, killGrace, killGrace)
 			}
 		}
 		k.mu.Lock()
@@ -310,10 +310,10 @@ func (k *Child) Stop(grace Grace) {
 	<-k.gone
 }
 
-// ends reports whether the whole group ends within d.
-func (k *Child) ends(d time.Duration) bool {
-	limit := time.NewTimer(d)
-	defer limit.Stop()
+// ends reports whether the whole group ends within d, or within hasty once hurry has ended.
+func (k *Child) ends(hurry context.Context, d, hasty time.Duration) bool {
+	limit, stop := patience(hurry, d, hasty)
+	defer stop()
 	select {
 	case <-k.exited:
 	case <-limit.C:
@@ -329,6 +329,30 @@ func (k *Child) ends(d time.Duration) bool {
 		}
 	}
 	return true
+}
+
+// patience returns a timer for d. From the moment when hurry ends it runs for hasty at most.
+func patience(hurry context.Context, d, hasty time.Duration) (timer *time.Timer, stop func()) {
+	end := time.Now().Add(d)
+	timer = time.NewTimer(d)
+	stopHurry := context.AfterFunc(hurry, func() { timer.Reset(min(hasty, time.Until(end))) })
+	return timer, func() {
+		stopHurry()
+		timer.Stop()
+	}
+}
+
+// Patience is like a context's deadline d from now, which moves to hasty at most when hurry ends: it returns what waits
+// for done, and whether that came in time.
+func Patience(hurry context.Context, done <-chan struct{}, d, hasty time.Duration) bool {
+	limit, stop := patience(hurry, d, hasty)
+	defer stop()
+	select {
+	case <-done:
+		return true
+	case <-limit.C:
+		return false
+	}
 }
 
 // wait reaps the leader and keeps how it ended.
@@ -764,8 +788,11 @@ func (c *childConn) unsent(ex *Exchange, err error) error {
 	case <-timer.C:
 	}
 	f := Fault{Kind: KindExit, Exit: c.k.Exit(), Stderr: c.k.Stderr(), Err: err}
-	if known := c.k.Fault(); known != nil {
+	switch known := c.k.Fault(); {
+	case known != nil:
 		f.Kind = known.Kind
+	case f.Exit == nil: // it lives, and its output is open
+		f.Kind, f.Err = KindSevered, errors.New("the process has closed its standard input")
 	}
 	ex.fail(&f)
 	return &f

@@ -47,6 +47,8 @@ const (
 	// drainTime bounds the wait for the end of a body of which nothing more is wanted, so that its TCP connection can be
 	// used again. Most servers end it at once.
 	drainTime = 100 * time.Millisecond
+	// postGrace is how long a POST of the legacy transport may go unanswered once its response has come on the stream.
+	postGrace = 500 * time.Millisecond
 	// maxRedirects is that of net/http: more is a loop.
 	maxRedirects = 10
 )
@@ -120,6 +122,8 @@ type Span struct {
 type pendingCall struct {
 	id json.RawMessage
 	ex *Exchange
+	// answered is called when the response has come, nil if nobody is to be told.
+	answered func()
 }
 
 // NewHTTP returns the round tripper of a new connection.
@@ -245,10 +249,16 @@ func (x *roundTrip) do(ctx context.Context, req *http.Request) (*http.Response, 
 			x.ex.begin(x.msg.Method)
 			body = x.ex.params(body)
 			x.h.expect(x.caller, x.msg, x.ex)
+			if x.h.opts.Legacy {
+				x.h.onAnswer(x.msg, func() { time.AfterFunc(postGrace, func() { x.cancel(nil) }) })
+			}
 		}
 	}
 	resp, err := x.send(ctx, req, body)
-	if err != nil {
+	switch {
+	case err != nil && x.h.opts.Legacy && x.caller.Err() == nil && x.ex.State().Answered:
+		return accepted(req), nil // the stream has said it all
+	case err != nil:
 		return nil, err
 	}
 	switch {
@@ -265,6 +275,14 @@ func (x *roundTrip) do(ctx context.Context, req *http.Request) (*http.Response, 
 		return x.listening(resp)
 	}
 	return resp, nil
+}
+
+// accepted is the answer to a POST whose own answer does not matter any more.
+func accepted(req *http.Request) *http.Response {
+	return &http.Response{
+		StatusCode: http.StatusAccepted, Status: "202 Accepted", Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
+		Header: http.Header{}, Body: http.NoBody, Request: req,
+	}
 }
 
 // send writes the request, following redirects within the origin.
@@ -742,6 +760,16 @@ func (h *HTTP) expect(ctx context.Context, msg envelope, ex *Exchange) {
 	context.AfterFunc(ctx, func() { h.forget(msg) })
 }
 
+// onAnswer sets what is done when the response to a request has been delivered.
+func (h *HTTP) onAnswer(msg envelope, answered func()) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if call, ok := h.pending[msg.id()]; ok {
+		call.answered = answered
+		h.pending[msg.id()] = call
+	}
+}
+
 func (h *HTTP) forget(msg envelope) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -760,6 +788,9 @@ func (h *HTTP) deliver(e envelope, data []byte) []byte {
 		return data
 	}
 	call.ex.answer(e)
+	if call.answered != nil {
+		call.answered()
+	}
 	return withOwnID(data, e, envelope{ID: call.id})
 }
 

@@ -19,6 +19,7 @@ ignores it delays every command. Nothing it started may be left running.`,
 				return skip("no session is open")
 			}
 			begin := time.Now()
+			defer context.AfterFunc(ctx, t.sup.Hasten)()
 			_ = t.sup.Close()
 			elapsed := time.Since(begin)
 			f := pass("in " + FormatElapsed(elapsed))

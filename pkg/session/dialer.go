@@ -543,19 +543,31 @@ func (o *opening) startChild(ctx context.Context, version string) (*Session, *Er
 		}()
 	}
 	if err := o.connect(ctx, s, child, version, "stdio"); err != nil {
-		child.Stop(transport.HastyGrace)
+		child.Stop(ctx, transport.HastyGrace)
 		if len(err.StderrTail) == 0 {
 			err.StderrTail = child.Stderr()
 		}
 		if len(err.StderrTail) >= transport.StderrLines && command.Log != "" {
 			err.Evidence = append(err.Evidence, "all of its standard error is in "+command.Log)
 		}
-		if n := child.Noise(); n.Lines > 0 {
-			err.Evidence = append(err.Evidence, fmt.Sprintf("%d lines on standard output are not MCP, the first: %s", n.Lines, n.First))
+		switch n := child.Noise(); {
+		case n.Lines == 1:
+			err.Evidence = append(err.Evidence, "a line on standard output is not MCP: "+firstWords(n.First))
+		case n.Lines > 1:
+			err.Evidence = append(err.Evidence, fmt.Sprintf("%d lines on standard output are not MCP; the first: %s", n.Lines, firstWords(n.First)))
 		}
 		return nil, err
 	}
 	return s, nil
+}
+
+// firstWords cuts a line of a server to what fits two lines of a terminal.
+func firstWords(s string) string {
+	const most = 140
+	if r := []rune(s); len(r) > most {
+		return string(r[:most]) + "…"
+	}
+	return s
 }
 
 // connect does the handshake over a transport and completes the session.

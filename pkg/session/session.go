@@ -431,12 +431,13 @@ func (s *Session) Close() error {
 	return nil
 }
 
-func (s *Session) closePatient() { s.close(transport.PatientGrace) }
+func (s *Session) closePatient() { s.close(context.Background(), transport.PatientGrace) }
 
 // closeHasty is Close for a session that nobody waits for any more: after Ctrl-C, or a limit that ran out.
-func (s *Session) closeHasty() { s.close(transport.HastyGrace) }
+func (s *Session) closeHasty() { s.close(context.Background(), transport.HastyGrace) }
 
-func (s *Session) close(grace transport.Grace) {
+// close ends the session. What is left of it when hurry ends is done in haste.
+func (s *Session) close(hurry context.Context, grace transport.Grace) {
 	s.closeOnce.Do(func() {
 		s.tellCancels()
 		s.cancel() // the SDK's own end would wait for requests in flight
@@ -446,28 +447,18 @@ func (s *Session) close(grace transport.Grace) {
 			_ = s.sdk.Close() // what the server says to its end is nobody's problem
 		}()
 		if s.child != nil {
-			s.child.Stop(grace)
+			s.child.Stop(hurry, grace)
 		} else {
-			within(done, grace.EOF+grace.Term)
+			transport.Patience(hurry, done, grace.EOF+grace.Term, transport.HastyGrace.EOF)
 			if s.stream != nil {
 				s.stream()
 			}
 			s.http.Close()
 		}
-		within(done, grace.Term)
+		transport.Patience(hurry, done, grace.Term, transport.HastyGrace.Term)
 		close(s.closed)
 	})
 	<-s.closed
-}
-
-// within waits until done is closed, at most for d.
-func within(done <-chan struct{}, d time.Duration) {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-done:
-	case <-timer.C:
-	}
 }
 
 // cancelGrace is how long a server that is about to be left may take to hear that nobody waits for its answers.

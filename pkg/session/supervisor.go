@@ -85,6 +85,9 @@ type Supervisor struct {
 	// ctx ends all openings when the supervisor is closed.
 	ctx    context.Context //nolint:containedctx // the life of the supervisor, not of one call
 	cancel context.CancelFunc
+	// hurry ends when nobody has time for a patient end of sessions.
+	hurry  context.Context //nolint:containedctx // the same
+	hasten context.CancelFunc
 	// closing counts the sessions that are being ended in the background.
 	closing sync.WaitGroup
 
@@ -132,6 +135,7 @@ func NewSupervisor(d *Dialer, server config.Server) *Supervisor {
 	}
 	s := &Supervisor{dialer: d, server: server.Clone(), limits: LimitsFor(server)}
 	s.ctx, s.cancel = context.WithCancel(context.Background())
+	s.hurry, s.hasten = context.WithCancel(context.Background())
 	return s
 }
 
@@ -549,18 +553,21 @@ func (s *Supervisor) begin() *attempt {
 
 // Close ends everything: openings under way, the current session, and those that are still being ended. It is bounded by
 // the limit for closing.
-func (s *Supervisor) Close() error { s.shut((*Session).closePatient); return nil }
+func (s *Supervisor) Close() error { s.shut(); return nil }
 
-// CloseHasty is Close after Ctrl-C or a limit that ran out: children get less time to end by themselves.
-func (s *Supervisor) CloseHasty() { s.shut((*Session).closeHasty) }
+// CloseHasty is Close after Ctrl-C or a limit that ran out: servers get less time to end by themselves.
+func (s *Supervisor) CloseHasty() { s.Hasten(); s.shut() }
 
-func (s *Supervisor) shut(end func(*Session)) {
+// Hasten makes a Close that is under way, and any that follows, as quick as [Supervisor.CloseHasty].
+func (s *Supervisor) Hasten() { s.hasten() }
+
+func (s *Supervisor) shut() {
 	s.cancel()
 	s.mu.Lock()
 	s.closed = true
 	if c := s.current; c != nil {
 		s.current = nil
-		s.closing.Go(func() { end(c) })
+		s.closing.Go(func() { c.close(s.hurry, transport.PatientGrace) })
 	}
 	s.mu.Unlock()
 	s.closing.Wait()

@@ -1,0 +1,72 @@
+package session
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+	"time"
+
+	"github.com/mcpctl/mcpctl/pkg/config"
+)
+
+// TestSSEUnansweredPost shows that a POST of the older transport which is never answered keeps nobody waiting once the
+// response has come on the stream.
+func TestSSEUnansweredPost(t *testing.T) {
+	events, end := make(chan string, 8), make(chan struct{})
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch {
+		case r.Method == http.MethodGet && r.URL.Path == "/sse":
+			w.Header().Set("Content-Type", "text/event-stream")
+			_, _ = io.WriteString(w, "event: endpoint\ndata: /post\n\n")
+			for {
+				_ = http.NewResponseController(w).Flush()
+				select {
+				case e := <-events:
+					_, _ = io.WriteString(w, "data: "+e+"\n\n")
+				case <-r.Context().Done():
+					return
+				case <-end:
+					return
+				}
+			}
+		case r.Method == http.MethodPost && r.URL.Path == "/post":
+			var msg struct {
+				ID     json.RawMessage `json:"id"`
+				Method string          `json:"method"`
+			}
+			_ = json.NewDecoder(r.Body).Decode(&msg)
+			switch msg.Method {
+			case "initialize":
+				events <- fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"1"}}}`, msg.ID)
+			case "tools/call":
+				events <- fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":{"content":[]}}`, msg.ID)
+				select { // no answer to the POST
+				case <-r.Context().Done():
+				case <-end:
+				}
+				return
+			}
+			w.WriteHeader(http.StatusAccepted)
+		default:
+			http.NotFound(w, r)
+		}
+	}))
+	t.Cleanup(srv.Close)
+	t.Cleanup(func() { close(end) })
+	s := supervise(t, config.Server{Name: "s", URL: srv.URL + "/sse", Transport: config.TransportSSE, Timeout: time.Minute})
+	begin := time.Now()
+	for range 2 {
+		if _, err := call(t.Context(), s, "x", nil, false); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if elapsed := time.Since(begin); elapsed > 20*time.Second {
+		t.Errorf("it took %s", elapsed)
+	}
+	if n := s.Stats().Handshakes; n != 1 {
+		t.Errorf("%d handshakes", n)
+	}
+}
