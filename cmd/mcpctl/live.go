@@ -24,10 +24,21 @@ const (
 func (a *app) live(what string) (stop func()) {
 	start := time.Now()
 	if !a.io.CanAnimate() || a.global.verbose > 0 || a.json() && a.io.StdoutTTY() {
+		var noting sync.Mutex
+		over := false
 		timer := time.AfterFunc(patience, func() {
-			a.note(fmt.Sprintf("%s: %s so far", render.OneLine(what), time.Since(start).Round(time.Second)))
+			noting.Lock()
+			defer noting.Unlock()
+			if !over {
+				a.note(fmt.Sprintf("%s: %s so far", render.OneLine(what), time.Since(start).Round(time.Second)))
+			}
 		})
-		return func() { timer.Stop() }
+		return func() {
+			timer.Stop()
+			noting.Lock() // one that is being written is finished
+			defer noting.Unlock()
+			over = true
+		}
 	}
 	done := make(chan struct{})
 	var ended sync.WaitGroup

@@ -58,13 +58,38 @@ func withLimit(ctx context.Context, l Limit) (context.Context, context.CancelFun
 // withCap is withLimit for a limit that progress restarts, up to most altogether.
 func withCap(ctx context.Context, l, most Limit) (context.Context, context.CancelFunc) {
 	b := &bound{limit: l, parent: boundOf(ctx), most: most}
-	ctx, cancel := context.WithCancelCause(context.WithValue(ctx, boundKey{}, b))
+	ctx, cancel := context.WithCancelCause(ctx)
 	now := time.Now()
 	b.mu.Lock()
 	b.end, b.latest = now.Add(l.Value), now.Add(most.Value)
 	b.timer = time.AfterFunc(l.Value, func() { cancel(&limitError{b.current()}) })
 	b.mu.Unlock()
-	return ctx, func() { b.timer.Stop(); cancel(nil) }
+	return boundCtx{ctx, b}, func() { b.timer.Stop(); cancel(nil) }
+}
+
+// boundCtx is a context with a bound.
+type boundCtx struct {
+	context.Context //nolint:containedctx // it is one
+	b               *bound
+}
+
+// Deadline implements [context.Context]. It is when the context ends as things stand.
+func (c boundCtx) Deadline() (time.Time, bool) {
+	c.b.mu.Lock()
+	end := c.b.end
+	c.b.mu.Unlock()
+	if outer, ok := c.Context.Deadline(); ok && outer.Before(end) {
+		return outer, true
+	}
+	return end, true
+}
+
+// Value implements [context.Context].
+func (c boundCtx) Value(key any) any {
+	if key == (boundKey{}) {
+		return c.b
+	}
+	return c.Context.Value(key)
 }
 
 // withShare bounds one step of an opening by a share of the time.
