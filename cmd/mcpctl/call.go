@@ -266,7 +266,8 @@ func (c toolCall) do(ctx context.Context, s *session.Supervisor) (json.RawMessag
 		return err
 	})
 	var e *session.Error
-	if errors.As(err, &e) && e.Class == session.ClassInterrupted && e.Outcome == session.OutcomeUnknown {
+	if errors.As(err, &e) && e.Outcome == session.OutcomeUnknown &&
+		(e.Class == session.ClassInterrupted || e.Class == session.ClassTimeout) {
 		told := *e
 		told.Message += "; the call may have been executed"
 		return nil, &told

@@ -617,6 +617,7 @@ func (a *app) supervise(d *session.Dialer, server config.Server) (*session.Super
 		return nil, err
 	}
 	a.warnUnverified(expanded)
+	a.tellFloor(expanded)
 	return session.NewSupervisor(d, expanded), nil
 }
 
@@ -632,13 +633,38 @@ func (a *app) release(ctx context.Context, server string, s *session.Supervisor,
 	}
 }
 
+// tellEnd tells, if somebody wants to know it all, what was odd about a session that is over.
+func (a *app) tellEnd(server string, s *session.Supervisor) {
+	if a.global.verbose == 0 {
+		return
+	}
+	st := s.Stats()
+	if n := st.Strays; n > 0 {
+		a.note(fmt.Sprintf("%s: %d answers belonged to no request, and were ignored", render.OneLine(server), n))
+	}
+	if by := st.Ending.By; by == "sigterm" || by == "sigkill" {
+		a.note(fmt.Sprintf("%s: the server did not end when its input did, and was ended with %s after %s",
+			render.OneLine(server), strings.ToUpper(by), shortLatency(st.Ending.Elapsed)))
+	}
+}
+
+// tellFloor tells of a connect limit that is not the one that was asked for.
+func (a *app) tellFloor(server config.Server) {
+	if limit := session.LimitsFor(server).Connect; limit.Note != "" && server.ConnectTimeout > 0 {
+		a.note(fmt.Sprintf("%s: %s: %s", render.OneLine(server.Name), limit.Name, limit.Note))
+	}
+}
+
 // with opens a server for one command and runs fn. The output tells of its session.
 func (a *app) with(ctx context.Context, server config.Server, fn func(*session.Supervisor) error) (err error) {
 	s, err := a.supervise(a.quickDialer(), server)
 	if err != nil {
 		return err
 	}
-	defer func() { a.release(ctx, server.Name, s, err) }()
+	defer func() {
+		a.release(ctx, server.Name, s, err)
+		a.tellEnd(server.Name, s)
+	}()
 	a.used = s
 	return fn(s)
 }

@@ -21,6 +21,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
@@ -71,6 +72,8 @@ const (
 	killGrace = time.Second
 	// drainAfterExit is how long output is still read after the leader's end: a grandchild may hold the pipe open.
 	drainAfterExit = 250 * time.Millisecond
+	// exitAfterOutput is how long the end of the process may lag behind the end of its output, on a busy machine.
+	exitAfterOutput = time.Second
 	// groupPoll is the step in which the emptiness of a process group is looked at: there is no event for it. It doubles
 	// up to maxGroupPoll: what has not ended at once is usually there to stay, and a look reads all of /proc.
 	groupPoll    = 5 * time.Millisecond
@@ -105,6 +108,8 @@ type Child struct {
 
 	// Cancels counts the notifications that gave a request up.
 	Cancels Counter
+	// Strays counts the responses that belonged to no request.
+	Strays atomic.Int64
 
 	mu      sync.Mutex
 	fault   *Fault
@@ -577,6 +582,7 @@ func (k *Child) deliver(e envelope, data []byte) []byte {
 	delete(k.pending, id)
 	k.mu.Unlock()
 	if !ok {
+		k.Strays.Add(1)
 		return data
 	}
 	call.ex.answer(e)
@@ -609,7 +615,7 @@ func (k *Child) outputEnded(err error) {
 		return
 	}
 	// Usually the process is ending: its exit status belongs to the story.
-	timer := time.NewTimer(drainAfterExit)
+	timer := time.NewTimer(exitAfterOutput)
 	defer timer.Stop()
 	select {
 	case <-k.exited:

@@ -25,6 +25,8 @@ type ExchangeState struct {
 	SessionID bool
 	// Status is the HTTP status of the answer, 0 on other transports or without an answer.
 	Status int
+	// Read is how many bytes of the HTTP answer's body have come, and Length how many it announced, -1 if it did not.
+	Read, Length int64
 	// Answered is set when a JSON-RPC response with the request's id came back. Result or Error is then set.
 	Answered bool
 	// Result is the response's result, byte for byte.

@@ -69,6 +69,8 @@ type Fault struct {
 	ContentType string
 	Challenge   string
 	Location    string
+	// Redirect tells of a redirect that was followed before, "" if there was none.
+	Redirect string
 	// RetryAfter is how long the server asked to wait, and HasRetryAfter whether it did.
 	RetryAfter    time.Duration
 	HasRetryAfter bool
@@ -116,6 +118,14 @@ func (f *Fault) Unwrap() error { return f.Err }
 
 // Error says what happened, with the evidence that fits a line.
 func (f *Fault) Error() string {
+	if f.Redirect != "" {
+		return f.Redirect + ", and there " + f.plain()
+	}
+	return f.plain()
+}
+
+// plain says what happened at the end of all redirects.
+func (f *Fault) plain() string {
 	if w, ok := f.Err.(*worded); ok { //nolint:errorlint // only the outermost says it all
 		return w.text
 	}

@@ -94,6 +94,8 @@ type HTTP struct {
 
 	// Cancels counts the notifications that gave a request up.
 	Cancels Counter
+	// Strays counts the responses that belonged to no request.
+	Strays atomic.Int64
 
 	mu      sync.Mutex
 	pending map[string]pendingCall
@@ -105,6 +107,8 @@ type HTTP struct {
 	legacyOpened bool
 	// prefix is the path of a proxy that the endpoint event of the legacy transport left out, "" if it left out none.
 	prefix string
+	// redirected is where the server redirected the latest request to that it redirected, "" if it did not.
+	redirected string
 	spans  []Span
 
 	ended   chan struct{}
@@ -339,6 +343,10 @@ func (x *roundTrip) send(ctx context.Context, req *http.Request, body []byte) (*
 		}
 		discard(resp.Body)
 		target = next
+		x.fault.Redirect = fmt.Sprintf("redirected (%d) to %s", resp.StatusCode, bareURL(next))
+		x.h.mu.Lock()
+		x.h.redirected = bareURL(next)
+		x.h.mu.Unlock()
 	}
 }
 
@@ -431,7 +439,7 @@ func (x *roundTrip) fail(f Fault) error {
 	if f.Method == "" {
 		f.Method, f.URL = x.fault.Method, x.fault.URL
 	}
-	f.Written, f.SessionID = x.fault.Written, x.fault.SessionID
+	f.Written, f.SessionID, f.Redirect = x.fault.Written, x.fault.SessionID, x.fault.Redirect
 	x.h.wire.mark(&f)
 	x.ex.fail(&f)
 	if x.msg.isCall() {
@@ -477,7 +485,8 @@ func (x *roundTrip) errorBody(resp *http.Response) []byte {
 
 // answered looks at the answer to a request.
 func (x *roundTrip) answered(resp *http.Response) (*http.Response, error) {
-	x.ex.update(func(s *ExchangeState) { s.Status = resp.StatusCode })
+	x.ex.update(func(s *ExchangeState) { s.Status, s.Length = resp.StatusCode, resp.ContentLength })
+	resp.Body = &countedBody{resp.Body, x.ex}
 	if x.fault.SessionID {
 		resp.Header.Del(sessionHeader) // a second id would make the SDK give up the session
 	}
@@ -510,6 +519,18 @@ func (x *roundTrip) answered(resp *http.Response) (*http.Response, error) {
 		return x.wholeAnswer(resp)
 	}
 	return nil, x.fail(x.evidence(resp, Fault{Kind: KindContent}))
+}
+
+// countedBody counts what has come of a body.
+type countedBody struct {
+	io.ReadCloser
+	ex *Exchange
+}
+
+func (b *countedBody) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	b.ex.update(func(s *ExchangeState) { s.Read += int64(n) })
+	return n, err
 }
 
 // challenged reports whether an answer is for those above to do something about. A 401 without a challenge on a session
@@ -551,6 +572,7 @@ func (x *roundTrip) wholeAnswer(resp *http.Response) (*http.Response, error) {
 		}
 		if e.isResponse() {
 			if !x.mine(e) {
+				x.h.Strays.Add(1)
 				continue
 			}
 			found = true
@@ -740,6 +762,13 @@ func (h *HTTP) Prefix() string {
 	return h.prefix
 }
 
+// Redirected returns where the server redirects requests to, "" if it does not.
+func (h *HTTP) Redirected() string {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.redirected
+}
+
 // legacyPosted looks at the answer to a POST of the legacy transport, which says only whether it was taken.
 func (x *roundTrip) legacyPosted(resp *http.Response) (*http.Response, error) {
 	x.ex.update(func(s *ExchangeState) { s.Status = resp.StatusCode })
@@ -785,6 +814,7 @@ func (h *HTTP) deliver(e envelope, data []byte) []byte {
 	delete(h.pending, e.id())
 	h.mu.Unlock()
 	if !ok {
+		h.Strays.Add(1)
 		return data
 	}
 	call.ex.answer(e)

@@ -354,11 +354,42 @@ func (s seen) describeLimit(e *Error) {
 		e.Limit = &limit.limit
 		e.Message = fmt.Sprintf("no answer within %s", limit.limit)
 		e.Hint = fmt.Sprintf("raise it with %s, or see what the server is doing", limit.limit.Flag())
+		e.Evidence = append(e.Evidence, s.progress()...)
 		return
 	}
 	e.Message = s.ctx.Error() // a cause that the caller gave
 	if errors.Is(s.ctx, context.DeadlineExceeded) {
 		e.Message = "no answer within the caller's deadline"
+	}
+}
+
+// progress says how far an HTTP request had come when its limit ran out.
+func (s seen) progress() []string {
+	st := s.state
+	switch {
+	case s.rpc != nil || s.fault != nil || st.Answered || !st.Written:
+		return nil
+	case st.Status == 0:
+		return []string{st.Method + " was sent, and nothing came back"}
+	case st.Length >= 0:
+		return []string{fmt.Sprintf("HTTP %d came, with %d of %d bytes of its body", st.Status, st.Read, st.Length)}
+	case st.Read == 0:
+		return []string{fmt.Sprintf("HTTP %d came, and no body", st.Status)}
+	}
+	return []string{fmt.Sprintf("HTTP %d came, with %d bytes of its body, and no answer in them", st.Status, st.Read)}
+}
+
+// describeChild says that a child which does not answer is alive, and what it has said besides.
+func describeChild(e *Error, child *transport.Child) {
+	if child.Fault() != nil {
+		return
+	}
+	e.Evidence = append(e.Evidence, fmt.Sprintf("the process %d is still running", child.PID()))
+	if len(e.StderrTail) == 0 {
+		e.StderrTail = child.Stderr()
+	}
+	if len(e.StderrTail) == 0 && child.Noise().Lines == 0 {
+		e.Evidence = append(e.Evidence, "it has written nothing to standard error")
 	}
 }
 
@@ -416,6 +447,22 @@ func describeFault(e *Error, f *transport.Fault) {
 	}
 	if f.Challenge != "" {
 		e.Evidence = append(e.Evidence, "WWW-Authenticate: "+f.Challenge)
+		describeChallenge(e, f)
+	}
+}
+
+// describeChallenge says in words what a server wants that refuses a token for its scopes. See RFC 6750, 3.1.
+func describeChallenge(e *Error, f *transport.Fault) {
+	for _, c := range transport.ParseChallenge(f.Challenge) {
+		about := c.Params["error_description"]
+		if about != "" && !strings.Contains(e.Message, about) {
+			e.Message += ": " + about
+		}
+		if scope := c.Params["scope"]; scope != "" && c.Params["error"] == "insufficient_scope" {
+			e.Message += fmt.Sprintf("; it wants the scopes %q", scope)
+			e.Hint = "get a token that has these scopes"
+			return
+		}
 	}
 }
 

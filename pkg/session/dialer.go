@@ -274,6 +274,8 @@ type opening struct {
 	memory  *memory
 	// offer is the version that is offered to servers of the legacy era.
 	offer string
+	// modern is set when the server has said that it speaks the modern era only: its answer is worth a wait.
+	modern bool
 
 	mu       sync.Mutex
 	spans    []Span
@@ -507,6 +509,7 @@ func (o *opening) openStdio(ctx context.Context, known remembered) (*Session, *E
 	}
 	s, err := o.startChild(ctx, version)
 	if err != nil && version == legacyVersion && o.server.Protocol != legacyVersion && wantsModern(err) {
+		o.modern = true
 		return o.startChild(ctx, "")
 	}
 	return s, err
@@ -543,6 +546,9 @@ func (o *opening) startChild(ctx context.Context, version string) (*Session, *Er
 		}()
 	}
 	if err := o.connect(ctx, s, child, version, "stdio"); err != nil {
+		if err.kind == kindTimeout {
+			describeChild(err, child)
+		}
 		child.Stop(ctx, transport.HastyGrace)
 		if len(err.StderrTail) == 0 {
 			err.StderrTail = child.Stderr()
@@ -600,11 +606,16 @@ func (o *opening) connect(ctx context.Context, s *Session, t mcp.Transport, vers
 			st.Fault = s.child.Fault() // the child ended before the SDK wrote anything
 		}
 		e := classify(evidence{server: o.server.Name, method: o.phase(st, err), state: st, err: err, ctx: ended(ctx)})
-		o.explain(e)
+		o.explain(ctx, e)
 		return e
 	}
 	s.sdk = cs
 	s.info = infoOf(cs.InitializeResult(), kind)
+	if s.http != nil {
+		if target := s.http.Redirected(); target != "" {
+			o.warn("the server redirects to " + target + ": use that address")
+		}
+	}
 	o.mu.Lock()
 	s.info.Spans, s.info.Notes, s.info.Warnings = o.spans, o.notes, o.warnings
 	o.mu.Unlock()
@@ -634,6 +645,10 @@ func (o *opening) middleware(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
 		switch method {
 		case "server/discover":
+			if o.modern {
+				defer o.timed(method, time.Now())
+				return next(ctx, method, req)
+			}
 			bounded, cancel := withShare(ctx, probeBound, o.limits.Connect.Value)
 			defer cancel()
 			defer o.timed(method, time.Now())

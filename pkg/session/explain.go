@@ -1,10 +1,16 @@
 package session
 
 import (
+	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
+	"net/url"
+	"slices"
 	"strings"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -26,8 +32,11 @@ var loginWords = lazily(`(?i)\b(sign[ -]?in|log[ -]?in|login|sso|single sign-on|
 var hostWords = lazily(`(?i)\b(invalid|allowed|unknown|untrusted|bad) (host|origin)\b`)
 
 // explain adds the next step to the failure of an opening, where there is an obvious one.
-func (o *opening) explain(e *Error) {
+func (o *opening) explain(ctx context.Context, e *Error) {
 	o.explainWay(e)
+	if f, ok := errors.AsType[*transport.Fault](e.Err); ok && e.Class == ClassAuth {
+		o.explainAuth(ctx, e, f)
+	}
 	if e.Hint != "" {
 		return
 	}
@@ -76,28 +85,95 @@ func (o *opening) explain(e *Error) {
 }
 
 func (o *opening) explainStatus(e *Error, f *transport.Fault) {
-	authorized := false
-	for name := range o.server.Headers {
-		authorized = authorized || strings.EqualFold(name, "Authorization")
-	}
 	hint := statusHint(f)
 	switch {
 	case hint != "":
 		e.Hint = hint
 	case hostWords().Match(f.Body):
 		e.Hint = hintHost
-	case e.Class == ClassAuth && f.Status == http.StatusForbidden:
-		e.Hint = "the server knows who asks, and refuses: ask for the right to use it"
-		if !authorized {
-			e.Hint = hintToken
-		}
-	case e.Class == ClassAuth && authorized:
-		e.Hint = hintRefuse
-	case e.Class == ClassAuth:
-		e.Hint = hintToken
 	case f.SessionID:
 		e.Hint = "the session was lost while it was being opened: several instances without shared sessions behind one address?"
 	case f.Status == http.StatusNotFound || f.Status == http.StatusMethodNotAllowed:
 		e.Hint = hintPath
 	}
 }
+
+// explainAuth says what was sent to a server that refuses, and what it offers.
+func (o *opening) explainAuth(ctx context.Context, e *Error, f *transport.Fault) {
+	authorized := false
+	for name := range o.server.Headers {
+		authorized = authorized || strings.EqualFold(name, "Authorization")
+	}
+	sent := "no Authorization header was sent"
+	if authorized {
+		sent = "an Authorization header was sent"
+	}
+	e.Evidence = append(e.Evidence, sent)
+	switch {
+	case e.Hint != "" || hostWords().Match(f.Body):
+	case f.Status == http.StatusForbidden && authorized:
+		e.Hint = "the server knows who asks, and refuses: ask for the right to use it"
+	case authorized:
+		e.Hint = hintRefuse
+	case f.Status == http.StatusForbidden:
+		e.Hint = hintToken
+	default:
+		found, asked := o.metadata(ctx, f)
+		if found != "" {
+			e.Evidence = append(e.Evidence, "OAuth metadata: "+found)
+			e.Hint = "the server wants an OAuth login: get a token, and give it with --header 'Authorization: Bearer ${TOKEN}'"
+			return
+		}
+		e.Evidence = append(e.Evidence, "no OAuth metadata at "+asked)
+		e.Hint = "the server offers no OAuth login, so it probably wants a static token: --header 'Authorization: Bearer ${TOKEN}'"
+	}
+}
+
+// metadataBound bounds the search for OAuth metadata: it only explains a failure.
+const metadataBound = 1500 * time.Millisecond
+
+// metadata returns where the server describes its OAuth protection, "" if nowhere, and where that was looked for. The
+// challenge may name the place. See RFC 9728, 3.1 and 5.1.
+func (o *opening) metadata(ctx context.Context, f *transport.Fault) (found, asked string) {
+	const wellKnown = "/.well-known/oauth-protected-resource"
+	u := o.endpoint()
+	root := url.URL{Scheme: u.Scheme, Host: u.Host, Path: wellKnown}
+	for _, c := range transport.ParseChallenge(f.Challenge) {
+		if named := c.Params["resource_metadata"]; named != "" {
+			return named, named
+		}
+	}
+	ctx, cancel := context.WithTimeout(ctx, metadataBound)
+	defer cancel()
+	opts := o.httpOptions(false)
+	opts.Header = nil // it is public
+	h := transport.NewHTTP(opts)
+	defer h.Close()
+	places := []string{root.String() + strings.TrimSuffix(u.Path, "/"), root.String()}
+	for _, place := range slices.Compact(places) {
+		if describes(ctx, h.Client(), place) {
+			return place, place
+		}
+	}
+	return "", root.String()
+}
+
+// describes reports whether a URL has the metadata of a protected resource. A web page for every path is none.
+func describes(ctx context.Context, client *http.Client, place string) bool {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, place, nil)
+	if err != nil {
+		return false
+	}
+	resp, err := client.Do(req)
+	if err != nil {
+		return false
+	}
+	defer func() { _ = resp.Body.Close() }()
+	const most = 64 << 10 // such documents have some hundred bytes
+	var doc struct {
+		Resource string `json:"resource"`
+	}
+	data, err := io.ReadAll(io.LimitReader(resp.Body, most))
+	return err == nil && resp.StatusCode == http.StatusOK && json.Unmarshal(data, &doc) == nil && doc.Resource != ""
+}
+

@@ -116,6 +116,14 @@ func (s *Session) Noise() Noise {
 	return s.child.Noise()
 }
 
+// Strays counts the answers that belonged to no request. They are ignored.
+func (s *Session) Strays() int {
+	if s.child != nil {
+		return int(s.child.Strays.Load())
+	}
+	return int(s.http.Strays.Load())
+}
+
 // Stderr returns the last lines of the child's standard error, nil on other transports.
 func (s *Session) Stderr() []string {
 	if s.child == nil {
@@ -247,10 +255,17 @@ func (s *Session) judge(ctx context.Context, method string, st transport.Exchang
 		unsent.Written = false
 		st.Fault = &unsent
 	}
-	return classify(evidence{
+	e := classify(evidence{
 		server: s.server, method: method, state: st, err: err, ctx: ended(ctx),
 		opened: true, legacy: s.legacy() && s.child == nil,
 	})
+	if e.kind == kindTimeout {
+		e.Evidence = append(e.Evidence, "the session had opened in "+s.info.Elapsed.Round(time.Millisecond).String())
+		if s.child != nil {
+			describeChild(e, s.child)
+		}
+	}
+	return e
 }
 
 // wantsInput reports whether a result asks for input (2026-07-28, "multi round-trip requests"): the SDK answers these
@@ -357,6 +372,7 @@ func (s *Session) List(ctx context.Context, method string) (List, error) {
 	}
 	var params any
 	seen := map[string]bool{}
+	var last []json.RawMessage // of the page before, if this one was asked for with an empty cursor
 	for range maxPages {
 		result, err := s.Raw(ctx, method, params)
 		if err != nil {
@@ -368,6 +384,9 @@ func (s *Session) List(ctx context.Context, method string) (List, error) {
 			return list, err
 		}
 		items, next, problem := page(result, key)
+		if last != nil && sameItems(items, last) {
+			return s.whole(method, list), nil // the same page once more: the empty cursor meant that there is no more
+		}
 		list.Items = append(list.Items, items...)
 		if problem != "" {
 			list.Problems = append(list.Problems, method+": "+problem)
@@ -375,23 +394,36 @@ func (s *Session) List(ctx context.Context, method string) (List, error) {
 		}
 		switch {
 		case next == nil:
-			if method == "tools/list" {
-				s.memory.listed(list)
-			}
-			return list, nil
+			return s.whole(method, list), nil
 		case seen[*next]:
 			if *next != "" { // an empty cursor is how some servers say that there is no more
 				list.Problems = append(list.Problems, fmt.Sprintf("%s: the server sent the cursor %q twice", method, *next))
 				list.Incomplete = true
 			}
-			return list, nil
+			return s.whole(method, list), nil
 		}
 		seen[*next] = true
 		params = map[string]string{"cursor": *next}
+		if last = nil; *next == "" {
+			last = items
+		}
 	}
 	list.Problems = append(list.Problems, fmt.Sprintf("%s: more than %d pages", method, maxPages))
 	list.Incomplete = true
 	return list, nil
+}
+
+// whole remembers a list that has come to its end.
+func (s *Session) whole(method string, list List) List {
+	if method == "tools/list" {
+		s.memory.listed(list)
+	}
+	return list
+}
+
+// sameItems reports whether two pages have the same entries.
+func sameItems(a, b []json.RawMessage) bool {
+	return slices.EqualFunc(a, b, func(x, y json.RawMessage) bool { return string(x) == string(y) })
 }
 
 // codeMethodNotFound is that of JSON-RPC 2.0, section 5.1.

@@ -73,6 +73,10 @@ type Stats struct {
 	Recovery *Recovery
 	// Info is that of the latest session; its Generation is 0 if none was opened.
 	Info Info
+	// Strays counts the answers of the latest session that belonged to no request.
+	Strays int
+	// Ending tells what it took to end the child of the latest session. It is zero before, and on other transports.
+	Ending Ending
 }
 
 // Supervisor keeps one server connected and makes requests on it. It is safe for concurrent use. End it with
@@ -93,6 +97,7 @@ type Supervisor struct {
 
 	mu         sync.Mutex
 	current    *Session
+	latest     *Session // the same, and not forgotten when it is put aside
 	generation int
 	opening    *attempt
 	lastErr    error
@@ -112,6 +117,9 @@ type loss struct {
 // maxOpenings is how many sessions one request waits for: a server that opens each and drops it at once would go on for
 // ever.
 const maxOpenings = 3
+
+// waitMargin is what a wait for a busy server should be longer than the server asks for: it may not be exact.
+const waitMargin = 10 * time.Second
 
 // attempt is an opening under way.
 type attempt struct {
@@ -150,6 +158,9 @@ func (s *Supervisor) Stats() Stats {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	st := Stats{Handshakes: s.generation, Info: s.info}
+	if s.latest != nil {
+		st.Strays, st.Ending = s.latest.Strays(), s.latest.Ending()
+	}
 	if s.recovery != nil {
 		r := *s.recovery
 		st.Recovered, st.Recovery = r.NewGeneration > 0, &r
@@ -329,14 +340,22 @@ func (s *Supervisor) notReplaced(failure *Error, err error, rec *Recovery, harml
 			why += ": " + e.last.Message
 			e = e.last
 		}
+	case e.last != nil:
+		why = e.Message + "; the last attempt: " + e.last.Message
 	case e.Retryable:
 		why = fmt.Sprintf("no fresh session within %s: %s", s.limits.SessionWait, e.Message)
 	}
 	out := *failure
 	out.Class = ClassSession
+	if e.Class == ClassTimeout && callers != nil { // it is the request's limit that ran out
+		out.Class, out.Limit = ClassTimeout, e.Limit
+	}
 	out.Message = fmt.Sprintf("the session was lost (%s) and could not be replaced: %s", failure.Message, why)
 	out.Hint = e.Hint
 	out.Retryable = mayPass(e)
+	if e.last != nil && e.Status == 0 {
+		out.Status = e.last.Status
+	}
 	if e.Status != 0 {
 		out.Status = e.Status
 	}
@@ -363,7 +382,7 @@ func unknownOutcome(failure *Error, rec *Recovery) *Error {
 
 // try makes the request on one session, waiting while the server is busy.
 func (s *Supervisor) try(ctx context.Context, req *Request, sess *Session, fn func(context.Context, *Session) error) error {
-	backoff := firstBackoff
+	backoff, begin := firstBackoff, time.Now()
 	for {
 		err := fn(ctx, sess)
 		failure, ok := errors.AsType[*Error](err)
@@ -381,11 +400,18 @@ func (s *Supervisor) try(ctx context.Context, req *Request, sess *Session, fn fu
 		if failure.RetryAfter > 0 {
 			pause = max(failure.RetryAfter, pause)
 		}
-		if pause > boundOf(ctx).left() {
+		limit := s.limits.Request
+		late := pause > boundOf(ctx).left()
+		if failure.RetryAfter > 0 && time.Since(begin)+pause > s.limits.Connect.Value {
+			// Somebody waits for the answer: a server is given the time to become ready that it has when it is opened.
+			limit, late = s.limits.Connect, true
+		}
+		if late {
 			failure.Retryable = true
-			failure.Hint = fmt.Sprintf("it stayed busy to the end of the limit %s", s.limits.Request)
+			failure.Hint = fmt.Sprintf("it stayed busy to the end of the limit %s", limit)
 			if failure.RetryAfter > 0 {
-				failure.Hint = fmt.Sprintf("the server asks to wait %s, which is past the limit %s", failure.RetryAfter, s.limits.Request)
+				failure.Message = fmt.Sprintf("%s; the server asks to wait %s, which is past the limit %s", failure.Message, failure.RetryAfter, limit)
+				failure.Hint = fmt.Sprintf("try again in %s, or wait for it with --wait %s", failure.RetryAfter, failure.RetryAfter+waitMargin)
 			}
 			return failure
 		}
@@ -543,7 +569,7 @@ func (s *Supervisor) begin() *attempt {
 				s.recovery = &Recovery{Cause: l.cause, OldGeneration: l.generation, NewGeneration: generation, Elapsed: time.Since(l.since)}
 				s.loss = nil
 			}
-			s.generation, s.current, s.info, s.lastErr = generation, sess, sess.Info(), nil
+			s.generation, s.current, s.latest, s.info, s.lastErr = generation, sess, sess, sess.Info(), nil
 		}
 		s.mu.Unlock()
 		close(a.done)
