@@ -13,6 +13,7 @@ import (
 	"github.com/mcpctl/mcpctl/internal/render"
 	"github.com/mcpctl/mcpctl/internal/toolargs"
 	"github.com/mcpctl/mcpctl/pkg/config"
+	"github.com/mcpctl/mcpctl/pkg/probe"
 	"github.com/mcpctl/mcpctl/pkg/session"
 )
 
@@ -169,6 +170,9 @@ func readTools(list session.List, server config.Server) toolList {
 			continue
 		case seen[t.name]:
 			found.problems = append(found.problems, fmt.Sprintf("tool %d of the list has the name of an earlier one, %q", i+1, t.name))
+		}
+		if problem := probe.SchemaProblem(t.schema); problem != "" {
+			found.problems = append(found.problems, fmt.Sprintf("tool %d of the list, %q: %s", i+1, t.name, problem))
 		}
 		seen[t.name] = true
 		found.tools = append(found.tools, t)
@@ -375,7 +379,12 @@ func (a *app) printTools(ctx context.Context, server config.Server, list toolLis
 
 // tellProblems warns of what is wrong with a list.
 func (a *app) tellProblems(list toolList) {
-	for _, p := range list.problems {
+	const most = 10 // a server whose every tool is odd has said it by then
+	for i, p := range list.problems {
+		if i == most && len(list.problems) > most+1 {
+			a.warn(fmt.Sprintf("mcpctl: warning: and %d more such problems; -o json has all\n", len(list.problems)-most))
+			return
+		}
 		a.warn("mcpctl: warning: " + render.OneLine(p) + "\n")
 	}
 }

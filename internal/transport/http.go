@@ -962,7 +962,18 @@ type writeProbe struct {
 }
 
 func (p *writeProbe) trace(h *HTTP) *httptrace.ClientTrace {
+	// Two connections may be opened for one request.
 	var dns, tcp, handshake time.Time
+	begin := func(at *time.Time) {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		*at = time.Now()
+	}
+	since := func(at *time.Time) time.Time {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		return *at
+	}
 	span := func(name string, since time.Time) {
 		h.mu.Lock()
 		defer h.mu.Unlock()
@@ -971,20 +982,18 @@ func (p *writeProbe) trace(h *HTTP) *httptrace.ClientTrace {
 		}
 	}
 	return &httptrace.ClientTrace{
-		DNSStart:     func(httptrace.DNSStartInfo) { dns = time.Now() },
-		DNSDone:      func(httptrace.DNSDoneInfo) { span("dns", dns) },
-		ConnectStart: func(string, string) { p.mu.Lock(); defer p.mu.Unlock(); tcp = time.Now() },
+		DNSStart:     func(httptrace.DNSStartInfo) { begin(&dns) },
+		DNSDone:      func(httptrace.DNSDoneInfo) { span("dns", since(&dns)) },
+		ConnectStart: func(string, string) { begin(&tcp) },
 		ConnectDone: func(_, addr string, err error) {
-			p.mu.Lock()
-			defer p.mu.Unlock()
 			if err == nil {
-				span("tcp", tcp)
-				h.opts.Trace.Event("connected to %s in %s", addr, time.Since(tcp).Round(time.Millisecond))
+				span("tcp", since(&tcp))
+				h.opts.Trace.Event("connected to %s in %s", addr, time.Since(since(&tcp)).Round(time.Millisecond))
 			}
 		},
-		TLSHandshakeStart: func() { handshake = time.Now() },
+		TLSHandshakeStart: func() { begin(&handshake) },
 		TLSHandshakeDone: func(state tls.ConnectionState, err error) {
-			span("tls", handshake)
+			span("tls", since(&handshake))
 			if err == nil {
 				h.opts.Trace.Event("%s, %s", tls.VersionName(state.Version), cmp.Or(state.NegotiatedProtocol, "http/1.1"))
 			}

@@ -130,7 +130,7 @@ one they drop the tool, or refuse the whole list.`,
 				if tl.name == "" {
 					continue // tools.names reports it
 				}
-				if p := schemaProblem(tl.schema); p != "" {
+				if p := SchemaProblem(tl.schema); p != "" {
 					problems = append(problems, fmt.Sprintf("%s: %s", tl.name, p))
 				}
 			}
@@ -144,8 +144,9 @@ one they drop the tool, or refuse the whole list.`,
 	}
 }
 
-// schemaProblem says what is wrong with an input schema, "" if nothing is.
-func schemaProblem(raw json.RawMessage) string {
+// SchemaProblem says what is wrong with a tool's input schema, "" if nothing is: "it has no inputSchema". See the MCP
+// specification, 2025-11-25, "Tools".
+func SchemaProblem(raw json.RawMessage) string {
 	if len(raw) == 0 || string(raw) == "null" {
 		return "it has no inputSchema"
 	}
@@ -162,7 +163,7 @@ func schemaProblem(raw json.RawMessage) string {
 		return fmt.Sprintf("its inputSchema has type %s, not \"object\"", orNone(schema.Type))
 	}
 	var properties map[string]json.RawMessage
-	if schema.Properties != nil && json.Unmarshal(schema.Properties, &properties) != nil {
+	if string(schema.Properties) == "null" || schema.Properties != nil && json.Unmarshal(schema.Properties, &properties) != nil {
 		return "its properties are not an object"
 	}
 	var required []string
