@@ -20,7 +20,7 @@ is what mcpctl does with such a server: its exit code, the class that ` + "`-o j
 first line of what it prints on standard error. A dash means that the command does its work and says nothing.
 
 SERVER in a command or a message is the server, as a URL or behind ` + "`--stdio`" + `. PORT and OTHERPORT are ports, DIR is a
-directory, N a number, PID a process, TIME a time, DURATION how long something took. Limits are set where waiting is the
+directory, N a number, PID a process, DATE a date, TIME a time, DURATION how long something took. Limits are set where waiting is the
 point; those that are built in are longer. "Dead first session" means that the first session works until its first
 request after the handshake, which gets the stale answer, like everything after it on that session; the second session
 is healthy.
@@ -169,7 +169,10 @@ func inOneLine(text string) string {
 
 // stableLine returns the first line on standard error, which is the failure's if there is one, without what differs
 // between two runs.
-func (s *faultServer) stableLine(stderr string) string {
+func (s *faultServer) stableLine(r faultRun, stderr string) string {
+	if len(r.says) == 0 {
+		stderr = onTheWay().ReplaceAllString(stderr, "")
+	}
 	line, _, _ := strings.Cut(withoutLog(stderr), "\n")
 	if i := strings.Index(stderr, "mcpctl: error: "); i >= 0 {
 		line, _, _ = strings.Cut(stderr[i:], "\n")
@@ -191,7 +194,9 @@ func (s *faultServer) stableLine(stderr string) string {
 		{`\bpid \d+`, "pid PID"},
 		{`\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(\.\d+)?Z?`, "TIME"},
 		{`\bafter \d+(\.\d+)? ?(ms|s)\b`, "after DURATION"},
+		{`\b\d{4}-\d\d-\d\d"?$`, "DATE"},
 		{`\btried \d+ times\b`, "tried N times"},
+		{`\bwaiting \d+(\.\d+)? s\b`, "waiting DURATION"},
 		{`\bin \d+(\.\d+)? ?(ms|s)\b`, "in DURATION"},
 	} {
 		line = regexp.MustCompile(v.what).ReplaceAllString(line, v.name)

@@ -32,40 +32,6 @@ func recovers(run faultRun) []faultRun {
 	return alike(run)
 }
 
-// knownFailure is rows on which the program does not yet do what is right.
-type knownFailure struct {
-	rows    string // an expression for "case/transport: command", with " -vv" at the end of the verbose run
-	instead string // what it does
-}
-
-// knownFailures are skipped, unless the flag -known is set. With -known and without the last failure, take it out here.
-func knownFailures() []knownFailure {
-	return []knownFailure{
-		{`--(ca-file|insecure|proxy)\b`, "there is no such flag"},
-		{`^tls-self-signed/http: (tools|call) SERVER( echo text=hi)?( -vv)?$`, "names no issuer and no way to trust one server's authority"},
-		{`^tls-mtls/http: SSL_CERT_FILE`, "says that a certificate is required, not whose; data race in writeProbe.trace"},
-		{`^session-fresh-wait/http: .* --timeout 2s`, "does not tell the last failure of the replacement, 503"},
-		{`^http-401-static-bearer/http: (tools|call) SERVER( echo text=hi)?( -H '.AUTHORIZATION.')?( -vv)?$`, "says neither that there is no OAuth metadata nor whether a header was sent"},
-		{`^http-503-retry-after/`, "waits in silence"},
-		{`^http-hang/http: call`, "does not say in words that the call may have been executed"},
-		{`^http-429-long/http: (tools|call) SERVER( echo text=hi)?( -vv)?$`, "sleeps for the two minutes, which are within the default limit"},
-		{`^http-headers-stall/`, "does not say that the headers came and the body did not"},
-		{`^http-login-redirect/`, "does not tell of the redirect"},
-		{`^init-never/http`, "does not say that it was connected and the request sent"},
-		{`^(init-never|framing-input)/stdio`, "does not say that the process is still running"},
-		{`^list-never/`, "does not say that initialize was answered"},
-		{`^sse-endpoint-prefix/`, "names neither the announced address nor the prefix"},
-		{`^framing-output/`, "waits for the connect limit, although it has seen the Content-Length"},
-		{`^stale-frame/.* -vv$`, "has no note in verbose mode"},
-		{`^page-empty-cursor-loop/.*: tools`, "lists every tool twice, with warnings"},
-		{`^tools-bad-entry/.*: tools`, "warns of the first two bad entries only"},
-		{`^timeout-config-floor/stdio: .* 0\.05\b`, "raises the limit without a note"},
-		{`^stdio-exit-1/|^stdio-env-required/stdio: (tools|call) SERVER( echo text=hi)?( -vv)?$`, "now and then says that standard output was closed, not the exit status"},
-		{`^modern-only/stdio`, "takes a server that needs five seconds to start for an old one, and fails"},
-		{`^stdio-ignore-term/.* -vv$`, "has no note in verbose mode"},
-	}
-}
-
 // faultTable is what is right for every case, in the order of the catalogue.
 func faultTable() []faultCase {
 	return slices.Concat(
@@ -83,8 +49,7 @@ func sessionFaults() []faultCase {
 			recovers(faultRun{delay: 1500 * time.Millisecond}),
 			alike(faultRun{
 				do: " --timeout 2s", delay: time.Minute, limit: 2 * time.Second, early: true,
-				class: "session", says: []string{`session was lost`, `503`}, undeleted: true,
-				why: "The limit ran out while the session was being replaced, so the failure is the session's, with both causes.",
+				class: "timeout", says: []string{`session was lost`, `no answer within timeout 2s`, `503`}, undeleted: true,
 			}),
 		)},
 		{name: "session-always-dead", runs: alike(faultRun{
@@ -119,9 +84,9 @@ func sessionFaults() []faultCase {
 func httpStatusFaults() []faultCase {
 	return []faultCase{
 		{name: "http-401-static-bearer", runs: slices.Concat(
-			alike(faultRun{class: "auth", says: []string{`401`, `--header`, `no OAuth`}, never: []string{"s3cret"}}),
+			alike(faultRun{class: "auth", says: []string{`401`, `static token: --header`, `no OAuth metadata`, `no Authorization header was sent`}, never: []string{"s3cret"}}),
 			alike(faultRun{
-				do: " -H '{AUTHORIZATION}'", class: "auth", says: []string{`401`, `no OAuth`, `(?i)authorization.* (was )?sent|sent .*authorization`},
+				do: " -H '{AUTHORIZATION}'", class: "auth", says: []string{`401`, `no OAuth metadata`, `an Authorization header was sent`},
 			}),
 			alike(faultRun{do: " -H 'Authorization: Bearer s3cret'", never: []string{"s3cret"}, handshakes: 1}),
 		)},
@@ -144,8 +109,8 @@ func httpStatusFaults() []faultCase {
 				why:  "Nobody can know whether a tool that may change something ran before the server failed.",
 			},
 		}},
-		{name: "http-503-retry-after", runs: alike(faultRun{says: []string{`wait`}, handshakes: 1})},
-		{name: "http-429-burst", runs: alike(faultRun{handshakes: 1})},
+		{name: "http-503-retry-after", runs: alike(faultRun{says: []string{`waiting [12]\.\d s, as it asks`}, handshakes: 1})},
+		{name: "http-429-burst", runs: alike(faultRun{says: []string{`429 .* waiting [12]\.\d s, as it asks`}, handshakes: 1})},
 		{name: "http-421-host", runs: append(fine(),
 			faultRun{
 				do: "tools {ORIGIN}/mcp", class: "connect",
@@ -167,7 +132,7 @@ func httpStatusFaults() []faultCase {
 			{do: list},
 			{
 				do: echo + " --timeout 2s", class: "timeout", limit: 2 * time.Second, calls: 1, outcome: "unknown",
-				says: []string{`tools/call: no answer within timeout 2s \(flag --timeout\)`, `may have been executed|outcome`},
+				says: []string{`tools/call: no answer within timeout 2s \(flag --timeout\); the call may have been executed`},
 			},
 		}},
 		{name: "notif-hang", runs: fine()},
@@ -175,14 +140,14 @@ func httpStatusFaults() []faultCase {
 		{name: "gzip-header-lie", runs: alike(faultRun{class: "protocol", says: []string{`gzip`, `proxy`}})},
 		{name: "http-404-406-get", runs: fine()},
 		{name: "http-429-long", runs: slices.Concat(
-			alike(faultRun{class: "busy", says: []string{`429`, `wait (2m0s|120s)`}}),
+			alike(faultRun{class: "busy", says: []string{`429`, `wait 2m0s, which is past the limit connect_timeout 30s`, `--wait 2m10s`}}),
 			alike(faultRun{
-				do: " --timeout 20s", class: "busy", says: []string{`429`, `wait (2m0s|120s)`, `past the limit timeout 20s`},
+				do: " --timeout 20s", class: "busy", says: []string{`429`, `wait 2m0s, which is past the limit timeout 20s`},
 			}),
 		)},
 		{name: "http-headers-stall", runs: alike(faultRun{
 			do: " --timeout 2s", class: "timeout", limit: 2 * time.Second,
-			says: []string{`within timeout 2s \(flag --timeout\)`, `200`, `body`},
+			says: []string{`within timeout 2s \(flag --timeout\)`, `HTTP 200 came, with 0 of 500 bytes of its body`},
 		})},
 		{name: "http-conn-reuse-eof", runs: fine()},
 	}
@@ -215,9 +180,7 @@ func sseFaults() []faultCase {
 			},
 		}},
 		{name: "sse-get-idle-cut", runs: fine()},
-		{name: "sse-endpoint-prefix", runs: alike(faultRun{
-			class: "connect", says: []string{`404`, `{ORIGIN}/messages`, `prefix`},
-		})},
+		{name: "sse-endpoint-prefix", runs: fine()},
 		{name: "sse-bare-data", runs: fine()},
 		{name: "sse-resume", runs: []faultRun{{do: list}, {do: echo, calls: 1}}},
 		{name: "sse-server-ping", runs: fine()},
@@ -230,16 +193,16 @@ func lifecycleFaults() []faultCase {
 		{name: "init-never", runs: slices.Concat(
 			alike(faultRun{
 				do: " --connect-timeout 2s", over: faultlab.HTTP, class: "timeout", limit: 2 * time.Second,
-				says: []string{noAnswer, `connected|request was sent`}, undeleted: true,
+				says: []string{noAnswer, `initialize was sent, and nothing came back`}, undeleted: true,
 			}),
 			alike(faultRun{
 				do: " --connect-timeout 2s", over: faultlab.Stdio, class: "timeout", limit: 2 * time.Second,
-				says: []string{noAnswer, `still running`, `pid`},
+				says: []string{noAnswer, `the process \d+ is still running`, `nothing to standard error`},
 			}),
 		)},
 		{name: "list-never", runs: alike(faultRun{
 			do: " --timeout 2s", class: "timeout", limit: 2 * time.Second, never: []string{"0 tools"},
-			says: []string{`tools/list: no answer within timeout 2s \(flag --timeout\)`, `initialize`},
+			says: []string{`tools/list: no answer within timeout 2s \(flag --timeout\)`, `initialize was answered: the session had opened in`},
 		})},
 		{name: "slow-start", runs: slices.Concat(
 			fine(),
@@ -255,13 +218,13 @@ func lifecycleFaults() []faultCase {
 			alike(faultRun{do: " --connect-timeout soon", class: "usage", says: []string{`connect-timeout`, `soon`}}),
 			alike(faultRun{
 				do: " --connect-timeout 0.05", class: "timeout", limit: time.Second,
-				says: []string{`connect-timeout|connect_timeout`, `raised to 1s`},
+				says: []string{`connect-timeout|connect_timeout`, `raised from 50ms: 1s is the least`},
 			}),
 			alike(faultRun{config: "connect_timeout: 0", class: "config", says: []string{`entry`, `connect_timeout`, `0`}}),
 			alike(faultRun{config: "connect_timeout: -5", class: "config", says: []string{`entry`, `connect_timeout`, `-5`}}),
 			alike(faultRun{config: "connect_timeout: soon", class: "config", says: []string{`entry`, `connect_timeout`, `soon`}}),
 			alike(faultRun{
-				config: "connect_timeout: 0.05", class: "timeout", limit: time.Second, says: []string{`connect_timeout`, `raised to 1s`},
+				config: "connect_timeout: 0.05", class: "timeout", limit: time.Second, says: []string{`connect_timeout`, `raised from 50ms: 1s is the least`},
 			}),
 		)},
 		{name: "proto-future", runs: alike(faultRun{class: "protocol", says: []string{`2099-01-01`, `2024-11-05 to 2026-07-28`}})},
@@ -289,15 +252,13 @@ func jsonrpcFaults() []faultCase {
 			{do: list},
 			{do: echo, class: "tool", execs: 1, calls: 1, says: []string{`tool backend failed: disk quota exceeded`}},
 		}},
-		{name: "stale-frame", runs: alike(faultRun{never: []string{"STALE"}, tells: []string{`9999|(unknown|unexpected|unasked|stray)`}})},
+		{name: "stale-frame", runs: alike(faultRun{never: []string{"STALE"}, tells: []string{`answers that belonged to no request, and were ignored: \d`}})},
 		{name: "framing-input", runs: alike(faultRun{
 			do: " --connect-timeout 2s", class: "timeout", limit: 2 * time.Second,
 			says: []string{`initialize: no answer within connect_timeout 2s`, `still running`},
 		})},
 		{name: "out-of-order", runs: fine()},
-		{name: "framing-output", runs: alike(faultRun{
-			do: " --connect-timeout 6s", class: "protocol", says: []string{`Content-Length`},
-		})},
+		{name: "framing-output", runs: fine()},
 		{name: "params-null", runs: fine()},
 	}
 }
@@ -307,7 +268,7 @@ func listingFaults() []faultCase {
 		{name: "page-two", runs: []faultRun{{do: list, tools: 6}, {do: "call SERVER p2_a", out: []string{`^ok$`}}}},
 		{name: "page-empty-cursor-loop", runs: []faultRun{{do: list, tools: 4}, {do: echo}}},
 		{name: "tools-bad-entry", runs: []faultRun{
-			{do: list, says: []string{`tool 1 `, `tool 2 `, `no_schema|tool 3 `, `null_props|tool 5 `, `str_schema|tool 6 `}},
+			{do: list, says: []string{`tool 1 `, `tool 2 `, `"no_schema"`, `"ref_root"`, `"null_props"`, `"str_schema"`}},
 			{do: echo},
 		}},
 		{name: "schema-boolean", runs: []faultRun{
@@ -317,7 +278,7 @@ func listingFaults() []faultCase {
 		}},
 		{name: "page-empty-cursor-legit", runs: []faultRun{{do: list, tools: 5}, {do: "call SERVER p2_a", out: []string{`^ok$`}}}},
 		{name: "schema-anyof-root", runs: []faultRun{
-			{do: list, out: []string{`tagged`}},
+			{do: list, out: []string{`tagged`}, says: []string{`"tagged": its inputSchema has no type`}},
 			{do: "call SERVER tagged kind=a n:=1", out: []string{`"kind":"a"`, `"n":1\b`}},
 			{do: `call SERVER tagged '{"kind":"a","n":1}'`, out: []string{`"kind":"a"`, `"n":1\b`}},
 		}},
@@ -361,7 +322,7 @@ func stdioFaults() []faultCase {
 			},
 		}},
 		{name: "stdio-stderr-no-newline", runs: fine()},
-		{name: "stdio-ignore-term", runs: alike(faultRun{tells: []string{`killed|SIGKILL`}})},
+		{name: "stdio-ignore-term", runs: alike(faultRun{tells: []string{`ended with SIGKILL after`}})},
 		{name: "stdio-slow-exit", runs: alike(faultRun{logged: "clean_exit"})},
 	}
 }
@@ -384,9 +345,9 @@ func networkFaults() []faultCase {
 			alike(faultRun{do: " --proxy {ORIGIN}", logged: "via_proxy"}),
 		)},
 		{name: "tls-expired", runs: slices.Concat(
-			alike(faultRun{class: "connect", says: []string{`certificate has expired`, `\d{4}-\d\d-\d\d`}}),
-			alike(faultRun{env: trusted, class: "connect", says: []string{`certificate has expired`, `\d{4}-\d\d-\d\d`}}),
-			alike(faultRun{do: ca, class: "connect", says: []string{`certificate has expired`, `\d{4}-\d\d-\d\d`}}),
+			alike(faultRun{class: "connect", says: []string{`certificate expired on`, `\d{4}-\d\d-\d\d`}}),
+			alike(faultRun{env: trusted, class: "connect", says: []string{`certificate expired on`, `\d{4}-\d\d-\d\d`}}),
+			alike(faultRun{do: ca, class: "connect", says: []string{`certificate expired on`, `\d{4}-\d\d-\d\d`}}),
 		)},
 		{name: "tls-mtls", runs: slices.Concat(
 			alike(faultRun{env: trusted, class: "connect", says: []string{`requires a client certificate`}}),

@@ -640,7 +640,7 @@ func (a *app) tellEnd(server string, s *session.Supervisor) {
 	}
 	st := s.Stats()
 	if n := st.Strays; n > 0 {
-		a.note(fmt.Sprintf("%s: %d answers belonged to no request, and were ignored", render.OneLine(server), n))
+		a.note(fmt.Sprintf("%s: answers that belonged to no request, and were ignored: %d", render.OneLine(server), n))
 	}
 	if by := st.Ending.By; by == "sigterm" || by == "sigkill" {
 		a.note(fmt.Sprintf("%s: the server did not end when its input did, and was ended with %s after %s",

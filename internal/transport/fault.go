@@ -118,7 +118,7 @@ func (f *Fault) Unwrap() error { return f.Err }
 
 // Error says what happened, with the evidence that fits a line.
 func (f *Fault) Error() string {
-	if f.Redirect != "" {
+	if f.Redirect != "" && f.Kind != KindRedirect {
 		return f.Redirect + ", and there " + f.plain()
 	}
 	return f.plain()

@@ -109,7 +109,7 @@ type HTTP struct {
 	prefix string
 	// redirected is where the server redirected the latest request to that it redirected, "" if it did not.
 	redirected string
-	spans  []Span
+	spans      []Span
 
 	ended   chan struct{}
 	endOnce sync.Once
@@ -327,12 +327,12 @@ func (x *roundTrip) send(ctx context.Context, req *http.Request, body []byte) (*
 		x.fault.Written = true
 		x.ex.wrote()
 		x.h.wire.answered.Store(true)
+		x.h.noteSession(r, resp)
 		err = decode(r, resp)
 		trace.response(resp, time.Since(begin))
 		if err != nil {
 			return nil, x.fail(x.evidence(resp, Fault{Kind: KindContent, Err: err}))
 		}
-		x.h.noteSession(r, resp)
 		location := resp.Header.Get("Location")
 		if resp.StatusCode < 300 || resp.StatusCode > 399 || location == "" {
 			return resp, nil

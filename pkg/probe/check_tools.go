@@ -159,8 +159,11 @@ func SchemaProblem(raw json.RawMessage) string {
 		return "its inputSchema is not an object"
 	}
 	var kind string
-	if json.Unmarshal(schema.Type, &kind) != nil || kind != "object" {
-		return fmt.Sprintf("its inputSchema has type %s, not \"object\"", orNone(schema.Type))
+	switch err := json.Unmarshal(schema.Type, &kind); {
+	case schema.Type == nil:
+		return "its inputSchema has no type, and \"object\" is wanted"
+	case err != nil || kind != "object":
+		return fmt.Sprintf("its inputSchema has the type %s, and \"object\" is wanted", schema.Type)
 	}
 	var properties map[string]json.RawMessage
 	if string(schema.Properties) == "null" || schema.Properties != nil && json.Unmarshal(schema.Properties, &properties) != nil {
@@ -175,13 +178,6 @@ func SchemaProblem(raw json.RawMessage) string {
 		return "it requires " + strings.Join(missing, ", ") + ", which it does not describe"
 	}
 	return ""
-}
-
-func orNone(raw json.RawMessage) string {
-	if len(raw) == 0 {
-		return "none"
-	}
-	return string(raw)
 }
 
 func resourcesList() Check {

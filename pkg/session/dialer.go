@@ -43,7 +43,7 @@ type Dialer struct {
 	// asks a person, it calls [LoginBegins]. If nil, no authorization is got.
 	OAuth func(config.Server) auth.OAuthHandler
 	// OnWait is called before a wait of a second or more for a server that is coming up, or busy: how long it will be, and
-	// why. It must not block. If nil, nobody is told.
+	// why. Of several that the server did not ask for it is told of the first. It must not block. If nil, nobody is told.
 	OnWait func(server string, wait time.Duration, why *Error)
 	// LogDir is where the standard error of children is kept, one file for each server; see [LogFile]. It need not exist. If
 	// empty, only the last lines are kept, in memory.
@@ -108,7 +108,7 @@ func (d *Dialer) dial(ctx context.Context, server config.Server, limits Limits, 
 	}
 	begin := time.Now()
 	backoff := firstBackoff
-	var noReuse bool
+	var noReuse, told bool
 	mem := d.memory(server)
 	for attempt := 1; ; attempt++ {
 		o := &opening{d: d, server: server, limits: limits, noReuse: noReuse, memory: mem, route: way}
@@ -144,7 +144,7 @@ func (d *Dialer) dial(ctx context.Context, server config.Server, limits Limits, 
 		}
 		d.log().LogAttrs(ctx, slog.LevelDebug, "opening failed, trying again", slog.String("server", server.Name),
 			slog.Int("attempt", attempt), slog.Duration("pause", pause), slog.Any("error", err))
-		d.waits(server.Name, pause, err)
+		told = d.waits(server.Name, pause, err, told)
 		if !sleep(ctx, pause) {
 			if errors.Is(context.Cause(ctx), context.Canceled) {
 				return nil, classify(evidence{server: server.Name, method: "connect", ctx: context.Cause(ctx), err: err})
@@ -185,11 +185,14 @@ func gaveUp(e *Error, attempts int, elapsed time.Duration) *Error {
 // noticeable is the least wait that somebody is told of.
 const noticeable = time.Second
 
-// waits tells of a wait that is about to begin.
-func (d *Dialer) waits(server string, pause time.Duration, why *Error) {
-	if d.OnWait != nil && pause >= noticeable {
-		d.OnWait(server, pause, why)
+// waits tells of a wait that is about to begin: of each that the server asks for, and of the first of our own. It returns
+// whether somebody has been told.
+func (d *Dialer) waits(server string, pause time.Duration, why *Error, told bool) bool {
+	if d.OnWait == nil || pause < noticeable || told && why.RetryAfter == 0 {
+		return told
 	}
+	d.OnWait(server, pause, why)
+	return true
 }
 
 // spread adds jitter.

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -110,21 +111,28 @@ func (o *opening) explainAuth(ctx context.Context, e *Error, f *transport.Fault)
 	}
 	e.Evidence = append(e.Evidence, sent)
 	switch {
-	case e.Hint != "" || hostWords().Match(f.Body):
+	case hostWords().Match(f.Body):
+		return // it is about something else
 	case f.Status == http.StatusForbidden && authorized:
-		e.Hint = "the server knows who asks, and refuses: ask for the right to use it"
+		e.Hint = cmp.Or(e.Hint, "the server knows who asks, and refuses: ask for the right to use it")
+		return
+	case f.Status == http.StatusForbidden:
+		e.Hint = cmp.Or(e.Hint, hintToken)
+		return
+	}
+	found, asked := o.metadata(ctx, f)
+	if found != "" {
+		e.Evidence = append(e.Evidence, "OAuth metadata: "+found)
+	} else {
+		e.Evidence = append(e.Evidence, "no OAuth metadata at "+asked)
+	}
+	switch {
+	case e.Hint != "":
 	case authorized:
 		e.Hint = hintRefuse
-	case f.Status == http.StatusForbidden:
-		e.Hint = hintToken
+	case found != "":
+		e.Hint = "the server wants an OAuth login: get a token, and give it with --header 'Authorization: Bearer ${TOKEN}'"
 	default:
-		found, asked := o.metadata(ctx, f)
-		if found != "" {
-			e.Evidence = append(e.Evidence, "OAuth metadata: "+found)
-			e.Hint = "the server wants an OAuth login: get a token, and give it with --header 'Authorization: Bearer ${TOKEN}'"
-			return
-		}
-		e.Evidence = append(e.Evidence, "no OAuth metadata at "+asked)
 		e.Hint = "the server offers no OAuth login, so it probably wants a static token: --header 'Authorization: Bearer ${TOKEN}'"
 	}
 }
@@ -176,4 +184,3 @@ func describes(ctx context.Context, client *http.Client, place string) bool {
 	data, err := io.ReadAll(io.LimitReader(resp.Body, most))
 	return err == nil && resp.StatusCode == http.StatusOK && json.Unmarshal(data, &doc) == nil && doc.Resource != ""
 }
-

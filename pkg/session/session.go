@@ -260,7 +260,8 @@ func (s *Session) judge(ctx context.Context, method string, st transport.Exchang
 		opened: true, legacy: s.legacy() && s.child == nil,
 	})
 	if e.kind == kindTimeout {
-		e.Evidence = append(e.Evidence, "the session had opened in "+s.info.Elapsed.Round(time.Millisecond).String())
+		e.Evidence = append(e.Evidence, fmt.Sprintf("%s was answered: the session had opened in %s",
+			map[bool]string{true: "initialize", false: "server/discover"}[s.legacy()], s.info.Elapsed.Round(time.Millisecond)))
 		if s.child != nil {
 			describeChild(e, s.child)
 		}

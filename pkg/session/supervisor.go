@@ -382,7 +382,7 @@ func unknownOutcome(failure *Error, rec *Recovery) *Error {
 
 // try makes the request on one session, waiting while the server is busy.
 func (s *Supervisor) try(ctx context.Context, req *Request, sess *Session, fn func(context.Context, *Session) error) error {
-	backoff, begin := firstBackoff, time.Now()
+	backoff, begin, told := firstBackoff, time.Now(), false
 	for {
 		err := fn(ctx, sess)
 		failure, ok := errors.AsType[*Error](err)
@@ -402,7 +402,7 @@ func (s *Supervisor) try(ctx context.Context, req *Request, sess *Session, fn fu
 		}
 		limit := s.limits.Request
 		late := pause > boundOf(ctx).left()
-		if failure.RetryAfter > 0 && time.Since(begin)+pause > s.limits.Connect.Value {
+		if !late && failure.RetryAfter > 0 && time.Since(begin)+pause > s.limits.Connect.Value {
 			// Somebody waits for the answer: a server is given the time to become ready that it has when it is opened.
 			limit, late = s.limits.Connect, true
 		}
@@ -415,7 +415,7 @@ func (s *Supervisor) try(ctx context.Context, req *Request, sess *Session, fn fu
 			}
 			return failure
 		}
-		s.dialer.waits(s.server.Name, pause, failure)
+		told = s.dialer.waits(s.server.Name, pause, failure, told)
 		if !sleep(ctx, pause) {
 			if errors.Is(context.Cause(ctx), context.Canceled) {
 				interrupted := classify(evidence{server: s.server.Name, method: failure.Phase, ctx: context.Cause(ctx), err: err, opened: true})
