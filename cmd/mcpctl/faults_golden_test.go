@@ -194,7 +194,7 @@ func (s *faultServer) stableLine(r faultRun, stderr string) string {
 		{`\bpid \d+`, "pid PID"},
 		{`\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(\.\d+)?Z?`, "TIME"},
 		{`\bafter \d+(\.\d+)? ?(ms|s)\b`, "after DURATION"},
-		{`\b\d{4}-\d\d-\d\d"?$`, "DATE"},
+		{`\bexpired on \d{4}-\d\d-\d\d`, "expired on DATE"},
 		{`\btried \d+ times\b`, "tried N times"},
 		{`\bwaiting \d+(\.\d+)? s\b`, "waiting DURATION"},
 		{`\bin \d+(\.\d+)? ?(ms|s)\b`, "in DURATION"},
