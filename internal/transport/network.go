@@ -242,10 +242,10 @@ func (x *roundTrip) wireFault(err error) Fault {
 		if w.given {
 			return say(KindTLS, "TLS: the server refuses the client certificate: %s", alert)
 		}
-		return say(KindTLS, "TLS: the server requires a client certificate (%s)", alert)
+		return say(KindTLS, "TLS: the server requires a client certificate")
 	case f.Kind == KindSevered && w.asked.Load() && !w.given && !w.answered.Load() && !x.way.reused:
 		// A reset may overtake the alert.
-		return say(KindTLS, "TLS: the server requires a client certificate: it asked for one, got none, and ended the connection")
+		return say(KindTLS, "TLS: the server requires a client certificate")
 	case f.Kind == KindSevered && x.way.handshake:
 		return say(KindSevered, "the connection broke during the TLS handshake: %s", netText(err))
 	case f.Kind == KindTLS:
