@@ -624,7 +624,8 @@ func (a *app) supervise(d *session.Dialer, server config.Server) (*session.Super
 // release ends a server's session, in haste when nobody waits any more: after Ctrl-C, also one that comes only now, or when
 // err is a limit that ran out.
 func (a *app) release(ctx context.Context, server string, s *session.Supervisor, err error) {
-	defer context.AfterFunc(ctx, s.Hasten)()
+	stop := context.AfterFunc(ctx, s.Hasten)
+	defer stop()
 	if session.ClassOf(err) == session.ClassTimeout {
 		s.Hasten()
 	}

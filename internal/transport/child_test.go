@@ -32,7 +32,7 @@ func shell(t *testing.T, script string) *Child {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { k.Stop(context.Background(), Grace{}) })
+	t.Cleanup(func() { k.Stop(context.WithoutCancel(t.Context()), Grace{}) })
 	return k
 }
 
@@ -145,7 +145,7 @@ func TestST01Stop(t *testing.T) {
 				grace.EOF = 10 * time.Second
 			}
 			begin := time.Now()
-			k.Stop(context.Background(), grace)
+			k.Stop(t.Context(), grace)
 			end := k.Ending()
 			if end.By != tt.by || end.LeftRunning || k.GroupAlive() {
 				t.Errorf("ending %+v, alive %v", end, k.GroupAlive())

@@ -3,7 +3,6 @@
 package transport
 
 import (
-	"context"
 	"os"
 	"os/signal"
 	"syscall"
@@ -48,7 +47,7 @@ func TestST01LeavesItsGroup(t *testing.T) {
 		}
 	}
 	begin := time.Now()
-	k.Stop(context.Background(), Grace{EOF: 100 * time.Millisecond, Term: 100 * time.Millisecond})
+	k.Stop(t.Context(), Grace{EOF: 100 * time.Millisecond, Term: 100 * time.Millisecond})
 	if elapsed := time.Since(begin); elapsed > 5*time.Second {
 		t.Errorf("it took %s", elapsed)
 	}

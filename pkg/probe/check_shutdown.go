@@ -19,7 +19,8 @@ ignores it delays every command. Nothing it started may be left running.`,
 				return skip("no session is open")
 			}
 			begin := time.Now()
-			defer context.AfterFunc(ctx, t.sup.Hasten)()
+			stop := context.AfterFunc(ctx, t.sup.Hasten)
+			defer stop()
 			_ = t.sup.Close()
 			elapsed := time.Since(begin)
 			f := pass("in " + FormatElapsed(elapsed))

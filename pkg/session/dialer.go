@@ -460,7 +460,8 @@ type authorizer struct{ auth.OAuthHandler }
 
 // Authorize implements [auth.OAuthHandler].
 func (a authorizer) Authorize(ctx context.Context, req *http.Request, resp *http.Response) error {
-	defer boundOf(ctx).suspend()()
+	resume := boundOf(ctx).suspend()
+	defer resume()
 	return a.OAuthHandler.Authorize(ctx, req, resp)
 }
 

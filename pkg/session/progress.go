@@ -33,7 +33,13 @@ func WithProgress(ctx context.Context, fn func(Progress)) context.Context {
 type progress struct {
 	mu       sync.Mutex
 	last     int
-	requests map[string]context.Context // of the requests that wait, by token
+	requests map[string]listener // of the requests that wait, by token
+}
+
+// listener is who wants to know of the progress of one request.
+type listener struct {
+	bound *bound
+	fn    func(Progress) // nil if nobody does
 }
 
 // reports are the methods that may take long enough to report progress.
@@ -68,9 +74,10 @@ func (p *progress) expect(ctx context.Context, method string, params json.RawMes
 		return params, done
 	}
 	if p.requests == nil {
-		p.requests = map[string]context.Context{}
+		p.requests = map[string]listener{}
 	}
-	p.requests[token] = ctx
+	fn, _ := ctx.Value(progressKey{}).(func(Progress))
+	p.requests[token] = listener{boundOf(ctx), fn}
 	return encoded, func() {
 		p.mu.Lock()
 		defer p.mu.Unlock()
@@ -92,13 +99,13 @@ func (p *progress) report(n *mcp.ProgressNotificationParams) {
 		text = string(token)
 	}
 	p.mu.Lock()
-	ctx, ok := p.requests[text]
+	l, ok := p.requests[text]
 	p.mu.Unlock()
 	if !ok {
 		return
 	}
-	boundOf(ctx).restart()
-	if fn, ok := ctx.Value(progressKey{}).(func(Progress)); ok {
-		fn(Progress{Progress: n.Progress, Total: n.Total, Message: n.Message})
+	l.bound.restart()
+	if l.fn != nil {
+		l.fn(Progress{Progress: n.Progress, Total: n.Total, Message: n.Message})
 	}
 }
