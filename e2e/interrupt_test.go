@@ -57,6 +57,7 @@ func TestCtrlCDuringACallOverHTTP(t *testing.T) {
 			t.Parallel()
 			u, r := newUser(t), startRemote(t, mode)
 			u.run("add", "every", "--no-check", r.url).exits(0)
+			u.run("call", "every", "echo", "message=hi").exits(0) // from now on the server is known
 			usual := func() int {
 				before := r.posts()
 				u.run("call", "every", "echo", "message=hi").exits(0)
@@ -72,7 +73,7 @@ func TestCtrlCDuringACallOverHTTP(t *testing.T) {
 			if elapsed > interruptTime {
 				o.fatalf("it took %s to end", elapsed)
 			}
-			r.wantsSessions(2)
+			r.wantsSessions(3)
 			u.run("call", "every", "echo", "message=hi").exits(0).prints("Echo: hi")
 		})
 	}
@@ -146,7 +147,8 @@ func TestALimitThatRunsOut(t *testing.T) {
 	const limit = 2 * time.Second
 	u, p := newUser(t), newTap(t)
 	u.run(append([]string{"add", "every", "--no-check", "--"}, p.on("node", script("everything"))...)...).exits(0)
-	r := u.start(append(slowCall("every"), "--timeout", limit.String())...)
+	silent := []string{"call", "every", "trigger-long-running-operation", "duration=60", "steps=1", "-o", "json"}
+	r := u.start(append(silent, "--timeout", limit.String())...)
 	p.await("tools/call", 1)
 	begin := time.Now()
 	o := r.wait().exits(6).complains("every", "timeout 2s", "--timeout").json(
@@ -174,4 +176,16 @@ func TestTheServerIsToldThatNobodyWaits(t *testing.T) {
 	p.wants("notifications/cancelled", 1)
 	u.run(append(slowCall("every"), "--timeout", "1s")...).exits(6)
 	p.wants("notifications/cancelled", 2)
+}
+
+// TestProgressBeginsTheLimitAnew lets a call that reports progress go on, up to the limit over all.
+func TestProgressBeginsTheLimitAnew(t *testing.T) {
+	t.Parallel()
+	u := newUser(t)
+	u.run("add", "every", "--no-check", "--", "node", script("everything")).exits(0)
+	u.run("call", "every", "trigger-long-running-operation", "duration=6", "steps=12", "--timeout", "3s").exits(0)
+	u.run(append(slowCall("every"), "--timeout", "2s", "--max-timeout", "4s")...).exits(6).json(
+		`.error.limit == {name: "max_timeout", value_ms: 4000, source: "flag --max-timeout"}`,
+	)
+	nothingRuns(t, u.home)
 }
