@@ -204,7 +204,7 @@ func headerLines(h http.Header) []string {
 			case slices.Contains(hiddenHeaders, key):
 				value = hiddenCredential(key, value)
 			case key == sessionHeader:
-				value = shortID(value)
+				value = ShortID(value)
 			}
 			lines = append(lines, name+": "+value)
 		}
@@ -225,11 +225,11 @@ func hiddenCredential(key, value string) string {
 	return "***"
 }
 
-// shortID keeps as much of a session id as is needed to tell two apart.
-func shortID(id string) string {
+// ShortID makes a session id fit to be shown: enough to tell two apart, too little to use.
+func ShortID(id string) string {
 	const shown = 8
 	if len(id) <= shown {
-		return id[:len(id)/2] + "…"
+		return strings.Repeat("*", len(id))
 	}
 	return id[:shown] + "…"
 }

@@ -40,7 +40,7 @@ func TestTraceLines(t *testing.T) {
 			"srv#1.1 > POST http://h/mcp?key=***&flag\nsrv#1.1 > Authorization: Bearer ***\nsrv#1.1 > Cookie: id=***\n" +
 				"srv#1.1 > Mcp-Session-Id: 01234567…\nsrv#1.1 > X: ***\nsrv#1.1 > Host: other\nsrv#1.1 > {}\n",
 		},
-		"short id":    {func(c *ConnTrace) { c.lines('<', headerLines(http.Header{"Mcp-Session-Id": {"abcd"}})...) }, "srv#1 < Mcp-Session-Id: ab…\n"},
+		"short id":    {func(c *ConnTrace) { c.lines('<', headerLines(http.Header{"Mcp-Session-Id": {"abcd"}})...) }, "srv#1 < Mcp-Session-Id: ****\n"},
 		"bare cookie": {func(c *ConnTrace) { c.lines('<', headerLines(http.Header{"Set-Cookie": {"k"}})...) }, "srv#1 < Set-Cookie: ***\n"},
 		"no writer":   {func(*ConnTrace) { var c *ConnTrace; c.Event("x"); c.exchange().request(nil, nil) }, ""},
 	} {

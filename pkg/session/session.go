@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -514,10 +513,4 @@ func (s *Session) tellCancels() {
 }
 
 // ShortID makes a session id fit for a report: enough to tell two apart, too little to use.
-func ShortID(id string) string {
-	const shown = 8
-	if len(id) <= shown {
-		return strings.Repeat("*", len(id))
-	}
-	return id[:shown] + "…"
-}
+func ShortID(id string) string { return transport.ShortID(id) }
