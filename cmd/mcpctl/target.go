@@ -525,9 +525,10 @@ func looksLikeHost(word string) bool {
 
 // urlServer is a server that is not configured. Its target is its name.
 func urlServer(address string) config.Server {
-	s := config.Server{Name: address, URL: address, Transport: config.TransportAuto, Enabled: true}
+	scheme, _, _ := strings.Cut(address, "://")
+	s := config.Server{Name: scheme + "://…", URL: address, Transport: config.TransportAuto, Enabled: true}
 	if u, err := url.Parse(address); err == nil {
-		u.User, u.RawQuery = nil, "" // they may hold secrets, and a name is shown everywhere
+		u.User, u.RawQuery, u.Fragment = nil, "", "" // they may hold secrets, and a name is shown everywhere
 		s.Name = u.String()
 	}
 	return s

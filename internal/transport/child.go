@@ -64,8 +64,10 @@ const (
 	// StderrLines and stderrLine bound what is kept of standard error in memory.
 	StderrLines = 40
 	stderrLine  = 2 << 10
-	// stderrChunk is how much is looked at in one piece, so that a secret in it is seen whole.
+	// stderrChunk is how much of a line is looked at in one piece, so that a secret in it is seen whole, and stderrEnd how
+	// much at the end of a longer one may be a part of a secret.
 	stderrChunk = 64 << 10
+	stderrEnd   = 8 << 10
 	// stuckAfter is how long a write may go on that nobody waits for.
 	stuckAfter = 500 * time.Millisecond
 	// killGrace is how long the system may take to end a killed group.
@@ -626,30 +628,62 @@ func (k *Child) outputEnded(err error) {
 	k.die(&Fault{Kind: KindExit})
 }
 
-// readStderr keeps the last lines of standard error, so that the child never blocks on it.
+// readStderr keeps what comes on standard error, so that the child never blocks on it.
 func (k *Child) readStderr() {
 	defer close(k.quiet)
 	defer k.log.close()
-	r := bufio.NewReaderSize(k.stderr, stderrChunk)
+	chunk := make([]byte, stderrChunk/2)
+	var line []byte
+	skipping := false // the rest of a line that is too long
 	for {
-		if r.Buffered() == 0 {
-			k.log.flush()
-		}
-		line, err := r.ReadSlice('\n')
-		if text := bytes.TrimRight(line, "\r\n"); len(text) > 0 {
-			kept := k.evidence(text)
-			k.trace.line('!', text)
-			k.log.line(visible(kept))
-			k.mu.Lock()
-			k.tail = append(k.tail, kept)
-			if len(k.tail) > StderrLines {
-				k.tail = k.tail[1:]
+		n, err := k.stderr.Read(chunk)
+		for data := chunk[:n]; len(data) > 0; {
+			end := bytes.IndexAny(data, "\r\n") // a progress bar writes the same line over and over
+			part := data
+			if end >= 0 {
+				part = data[:end]
 			}
-			k.mu.Unlock()
+			if !skipping {
+				line = append(line, part...)
+			}
+			if end < 0 {
+				if len(line) > stderrChunk {
+					k.said(line, true)
+					line, skipping = line[:0], true
+				}
+				break
+			}
+			k.said(line, false)
+			line, skipping = line[:0], false
+			data = data[end+1:]
 		}
-		if err != nil && !errors.Is(err, bufio.ErrBufferFull) {
+		if err != nil {
+			k.said(line, false)
 			return
 		}
+		k.log.flush()
+	}
+}
+
+// said keeps a line of standard error. Of one that is cut, the end is left out: a secret may begin there.
+func (k *Child) said(line []byte, cut bool) {
+	if len(line) == 0 {
+		return
+	}
+	text := string(line)
+	if k.mask != nil {
+		text = k.mask(text)
+	}
+	if cut {
+		text = strings.ToValidUTF8(text[:max(0, len(text)-stderrEnd)], "") + " …"
+	}
+	k.trace.line('!', []byte(text))
+	k.log.line(visible(text))
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.tail = append(k.tail, strings.ToValidUTF8(text[:min(len(text), stderrLine)], ""))
+	if len(k.tail) > StderrLines {
+		k.tail = k.tail[1:]
 	}
 }
 

@@ -22,6 +22,9 @@ func parseEnvelope(data []byte) (envelope, bool) {
 	if len(data) == 0 || data[0] != '{' || json.Unmarshal(data, &e) != nil || e.Version != "2.0" {
 		return envelope{}, false
 	}
+	if e.Result != nil && bytes.Equal(e.Error, []byte("null")) {
+		e.Error = nil // some servers write both members, always
+	}
 	return e, e.Method != "" || e.isResponse()
 }
 

@@ -219,9 +219,14 @@ func retryAfter(h http.Header, now time.Time) (time.Duration, bool) {
 	if v == "" {
 		return 0, false
 	}
-	if n, err := strconv.Atoi(v); err == nil {
-		// A day is more than any limit here: it keeps the product in range.
-		return time.Duration(min(max(n, 0), 24*60*60)) * time.Second, true
+	// A day is more than any limit here: it keeps the product in range. So does a number that is too large for any type.
+	const most = 24 * 60 * 60
+	n, err := strconv.Atoi(v)
+	switch {
+	case errors.Is(err, strconv.ErrRange) && !strings.HasPrefix(v, "-"):
+		return most * time.Second, true
+	case err == nil:
+		return time.Duration(min(max(n, 0), most)) * time.Second, true
 	}
 	if t, err := http.ParseTime(v); err == nil {
 		return max(t.Sub(now), 0), true

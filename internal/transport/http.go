@@ -30,6 +30,7 @@ import (
 	"net/http/httptrace"
 	"net/url"
 	"path"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -47,6 +48,10 @@ const (
 	// drainTime bounds the wait for the end of a body of which nothing more is wanted, so that its TCP connection can be
 	// used again. Most servers end it at once.
 	drainTime = 100 * time.Millisecond
+	// maxIssued bounds the session ids that are remembered: a server that gives a new one with each answer is odd enough.
+	maxIssued = 8
+	// maxStale is how many idle connections that the server has closed are passed over: there are not more of them.
+	maxStale = 16
 	// postGrace is how long a POST of the legacy transport may go unanswered once its response has come on the stream.
 	postGrace = 500 * time.Millisecond
 	// maxRedirects is that of net/http: more is a loop.
@@ -100,9 +105,8 @@ type HTTP struct {
 	mu      sync.Mutex
 	pending map[string]pendingCall
 	forged  string
-	// issued is the session id that the server gave, deleted is set when it was asked to end the session.
-	issued  string
-	deleted bool
+	// issued are the session ids that the server gave, and that it was not asked to end.
+	issued []string
 	// legacyOpened is set when the first response has come on the stream of the legacy transport.
 	legacyOpened bool
 	// prefix is the path of a proxy that the endpoint event of the legacy transport left out, "" if it left out none.
@@ -299,6 +303,7 @@ func (x *roundTrip) send(ctx context.Context, req *http.Request, body []byte) (*
 		behind.Path, behind.RawPath = prefix+target.Path, ""
 		target = &behind
 	}
+	stale := 0
 	for hop := 0; ; hop++ {
 		if !sameOrigin(target, x.h.opts.Endpoint) {
 			return nil, x.fail(Fault{Kind: KindRedirect, Location: bareURL(target), Err: fmt.Errorf(
@@ -307,8 +312,8 @@ func (x *roundTrip) send(ctx context.Context, req *http.Request, body []byte) (*
 		r := req.Clone(ctx)
 		r.URL, r.Host = target, ""
 		if body != nil {
-			r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
-			r.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil }
+			// Without GetBody, net/http cannot send the request again by itself, whatever happens. We alone decide on that.
+			r.Body, r.ContentLength, r.GetBody = io.NopCloser(bytes.NewReader(body)), int64(len(body)), nil
 		}
 		x.headers(r)
 
@@ -318,6 +323,11 @@ func (x *roundTrip) send(ctx context.Context, req *http.Request, body []byte) (*
 		x.fault.Written = x.fault.Written || probe.written()
 		if err != nil {
 			trace.Event("no answer after %s: %v", time.Since(begin).Round(time.Millisecond), plainNetError(err))
+			if stale < maxStale && x.way.reused && !x.fault.Written && ctx.Err() == nil {
+				stale++ // the server had closed an idle connection: nothing was written
+				hop--
+				continue
+			}
 			return nil, x.netFault(err)
 		}
 		if f, ok := x.proxyAnswer(resp); ok {
@@ -372,20 +382,20 @@ func redirect(endpoint, from *url.URL, status int, location string, hop int) (*u
 func (h *HTTP) noteSession(req *http.Request, resp *http.Response) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if id := resp.Header.Get(sessionHeader); id != "" && h.issued == "" {
-		h.issued = id
+	if id := resp.Header.Get(sessionHeader); id != "" && !slices.Contains(h.issued, id) && len(h.issued) < maxIssued {
+		h.issued = append(h.issued, id)
 	}
-	h.deleted = h.deleted || req.Method == http.MethodDelete
+	if req.Method == http.MethodDelete {
+		gone := req.Header.Get(sessionHeader)
+		h.issued = slices.DeleteFunc(h.issued, func(id string) bool { return id == gone })
+	}
 }
 
-// Abandoned returns the id of a session that the server opened and was not asked to end, "" if there is none.
-func (h *HTTP) Abandoned() string {
+// Abandoned returns the ids of the sessions that the server opened and was not asked to end.
+func (h *HTTP) Abandoned() []string {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.deleted {
-		return ""
-	}
-	return h.issued
+	return slices.Clone(h.issued)
 }
 
 // headers sets the configured headers, and the forged session id if there is one.

@@ -36,6 +36,9 @@ func (l *stderrLog) open() {
 	if os.MkdirAll(filepath.Dir(l.path), 0o700) != nil {
 		return
 	}
+	if info, err := os.Stat(l.path); err == nil && !info.Mode().IsRegular() {
+		return // a pipe would keep the server waiting
+	}
 	file, err := os.OpenFile(l.path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
 		return

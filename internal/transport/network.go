@@ -236,7 +236,7 @@ func (x *roundTrip) wireFault(err error) Fault {
 		return say(KindProxy, "the proxy %s cannot be reached: %s", w.opts.Proxy, netText(err))
 	case f.Kind == KindSevered && w.tunnels() && !x.way.begun && !x.way.connected:
 		return say(KindProxy, "the proxy %s ended the connection when it was asked for one to the server: %s", w.opts.Proxy, netText(err))
-	case isCertificateAlert(alert) && (w.given || w.asked.Load()):
+	case isCertificateAlert(alert) && (w.given || w.asked.Load()) && !x.way.reused:
 		// The server reads requests only after the certificate.
 		x.fault.Written = false
 		if w.given {
@@ -284,12 +284,12 @@ func (w *wire) refusal(status int, challenge, target string) string {
 
 // proxyAnswer reports whether an answer is the proxy's own, that it wants to know who asks.
 func (x *roundTrip) proxyAnswer(resp *http.Response) (Fault, bool) {
-	if resp.StatusCode != http.StatusProxyAuthRequired {
+	if resp.StatusCode != http.StatusProxyAuthRequired || x.h.opts.Proxy == nil {
 		return Fault{}, false
 	}
 	text := x.h.wire.refusal(resp.StatusCode, resp.Header.Get("Proxy-Authenticate"), "")
 	f := x.evidence(resp, Fault{Kind: KindProxy, Err: &worded{text: text, err: errors.New(text)}})
-	x.fault.Written = false // it did not reach the server
+	// Usually it did not reach the server; but that cannot be known of a proxy.
 	return f, true
 }
 

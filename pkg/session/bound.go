@@ -62,7 +62,10 @@ func withCap(ctx context.Context, l, most Limit) (context.Context, context.Cance
 	now := time.Now()
 	b.mu.Lock()
 	b.end, b.latest = now.Add(l.Value), now.Add(most.Value)
-	b.timer = time.AfterFunc(l.Value, func() { cancel(&limitError{b.current()}) })
+	if most.Value > 0 && b.latest.Before(b.end) {
+		b.end = b.latest
+	}
+	b.timer = time.AfterFunc(b.end.Sub(now), func() { cancel(&limitError{b.current()}) })
 	b.mu.Unlock()
 	return boundCtx{ctx, b}, func() { b.timer.Stop(); cancel(nil) }
 }

@@ -68,6 +68,18 @@ func TestTL03NoLoginNoRaise(t *testing.T) {
 	})
 }
 
+// TestTL06TheLesserLimit shows that the limit over all holds when it is less than the one that progress begins anew.
+func TestTL06TheLesserLimit(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		begin := time.Now()
+		ctx, cancel := withCap(t.Context(), Limit{Name: "timeout", Value: 5 * time.Second}, Limit{Name: "max_timeout", Value: 2 * time.Second})
+		defer cancel()
+		if got, limit := endsAfter(ctx, begin); got != 2*time.Second || limit.Name != "max_timeout" || limit.Value != 2*time.Second {
+			t.Errorf("ended after %s by %s", got, limit)
+		}
+	})
+}
+
 func TestTL06ProgressRestarts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		request, most := Limit{Name: "timeout", Value: 10 * time.Second}, Limit{Name: "max_timeout", Value: 30 * time.Second}

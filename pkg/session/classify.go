@@ -96,11 +96,18 @@ const (
 	// uninitialised is what a server says that has made a new, empty session of an unknown id.
 	uninitialised = `(server|session) (is |was |has )?not (been )?(yet )?initiali[sz]ed( yet)?`
 	// leadIn is what stands before a phrase that is the whole message: the name of the error, an article.
-	leadIn = `((bad request|invalid params|invalid request|not found|unauthorized|forbidden|conflict|error|(mcp error )?-?\d+)\s*[:,.-]\s*)*` +
+	leadIn = `((bad request|invalid params|invalid request|not found|unauthorized|forbidden|conflict|gone|service unavailable|internal (server )?error|server error|error|(mcp error )?-?\d+)\s*[:,.-]\s*)*` +
 		`(the |your |this )?(mcp[ -])?`
-	// leadOut is what may follow it: an id, a hint.
-	leadOut = `\s*([:;,.!(-].{0,120}|(on|for|with|at) .{0,120}|[\w-]{1,80}|` +
-		`or (is |has |was |session )?(expired|invalid|unknown|terminated|not found|missing)[.!]?)?`
+	// leadOut is what may follow it: an id, or advice. Whatever else follows, the message is about something else.
+	leadOut = `\s*(` + someName + `|(on|for|with|at|due to|because of|after) (this |that |the )?[\w -]{1,60}|` +
+		`or (is |has |was |session )?(expired|invalid|unknown|terminated|not found|missing))?` +
+		`\s*([:;,.!(-]+\s*(` + someName + `|` + advice + `.{0,120}))?[.!)]*\s*`
+	// someName is an id, bare or named.
+	someName = `((session )?id( is)?:?\s*)?['"]?[\w-]{1,80}['"]?`
+	// advice is how a sentence begins that tells the client what to do, or why the session is gone.
+	advice = `(please|you (must|need|should|have)|(client|request)s? (must|should|needs?)|must|call|send|try|use|(re-?)?initiali[sz]e|reconnect|` +
+		`(re-?)?start|create|open|establish|begin|(a )?new (session|connection)|(the )?(server|service|process|instance|session) (was|has|is|may|might|timed|expired|restarted)|` +
+		`it (was|has|is|may|might)|(due to|because of|after) (inactivity|idle|timeout|a restart|restart))\b`
 )
 
 // lazily returns an expression that is compiled when it is first needed: most commands never need it.
@@ -130,8 +137,9 @@ type seen struct {
 	rpc *RPCError
 	// status is that of the HTTP answer, 0 if there was none.
 	status int
-	// lost is set when the words are those of a server that does not know the transport's session.
-	lost bool
+	// lost is set when the words are those of a server that does not know the transport's session, perhaps when such words
+	// stand in a longer text, which may be about something else.
+	lost, perhaps bool
 }
 
 // row is one line of the table.
@@ -178,8 +186,12 @@ func rows() []row {
 			return answered(s) && s.lost && s.status == http.StatusInternalServerError
 		}, kindUncertain, ClassSession, ""},
 		{"answer-lost", "a JSON-RPC error that says the session is gone", and(answered, lost), kindExpired, ClassSession, ""},
+		{"answer-perhaps-lost", "404 or 410 whose JSON-RPC error has such words in a longer sentence", and(answered, func(s seen) bool { return s.perhaps }), kindUncertain, ClassSession, ""},
 		{"answer", "any other JSON-RPC error", answered, kindAnswered, ClassAnswered, ""},
 
+		{"proxy-refused", "a proxy that refuses a request which was written to it", func(s seen) bool {
+			return s.fault != nil && s.fault.Kind == transport.KindProxy && s.fault.Written && s.fault.Status != 0
+		}, kindProtocol, ClassConnect, ""},
 		{"unreachable-written", "DNS, dial, TLS, proxy or start failed for a request that had been written", and(seen.unreachable, written), kindSevered, ClassConnect, ""},
 		{"unreachable", "DNS, dial, TLS, proxy or start failed", seen.unreachable, kindNotSent, ClassConnect, ""},
 		{"severed", "EOF, reset, stream end without response, child died during the request", and(broken, written), kindSevered, ClassConnect, ""},
@@ -190,6 +202,10 @@ func rows() []row {
 		{"lost-unauthorized", "401 or 403 with such a phrase and without a challenge", and(status(http.StatusUnauthorized, http.StatusForbidden), lost, func(s seen) bool {
 			return s.fault.Challenge == ""
 		}), kindExpired, ClassSession, ""},
+		{"perhaps-lost", "400, 401, 403, 409, 500 or 503 with such words in a longer text, and no challenge", and(status(http.StatusBadRequest, http.StatusUnauthorized,
+			http.StatusForbidden, http.StatusConflict, http.StatusInternalServerError, http.StatusServiceUnavailable), func(s seen) bool {
+			return s.perhaps && !s.lost && s.fault.Challenge == ""
+		}), kindUncertain, ClassSession, ""},
 		{"lost-500", "500 with such a phrase: lost, but perhaps after execution", and(status(http.StatusInternalServerError), lost), kindUncertain, ClassSession, ""},
 		{"auth", "401 or 403 otherwise", status(http.StatusUnauthorized, http.StatusForbidden), kindAuth, ClassAuth, ""},
 		{"rate-limit", "429", status(http.StatusTooManyRequests), kindBusy, ClassBusy, ""},
@@ -255,7 +271,7 @@ func (ev evidence) sort() seen {
 		s.rpc = rpcError(st.Error)
 		s.lost = ev.saysLost(s.rpc.Message, st.SessionID)
 		if st.SessionID && (st.Status == http.StatusNotFound || st.Status == http.StatusGone) {
-			s.lost = s.lost || sessionPhrases().MatchString(s.rpc.Message) // the status says the rest
+			s.perhaps = sessionPhrases().MatchString(s.rpc.Message)
 		}
 		return s
 	}
@@ -263,13 +279,42 @@ func (ev evidence) sort() seen {
 		return s
 	}
 	s.fault, s.status = st.Fault, st.Fault.Status
-	words := string(s.fault.Body)
+	texts := textsOf(s.fault.Body)
 	if s.fault.RPCError != nil {
 		s.rpc = rpcError(s.fault.RPCError)
-		words = s.rpc.Message
+		texts = []string{s.rpc.Message}
 	}
-	s.lost = s.fault.SessionID && sessionPhrases().MatchString(words) || ev.saysLost(words, s.fault.SessionID)
+	for _, text := range texts {
+		s.lost = s.lost || ev.saysLost(text, s.fault.SessionID)
+		s.perhaps = s.perhaps || s.fault.SessionID && sessionPhrases().MatchString(text)
+	}
 	return s
+}
+
+// textsOf returns the texts in the body of an HTTP error: the strings of a JSON document, else the lines.
+func textsOf(body []byte) []string {
+	var doc any
+	if json.Unmarshal(body, &doc) != nil {
+		return strings.Split(string(body), "\n")
+	}
+	var texts []string
+	var walk func(any)
+	walk = func(v any) {
+		switch v := v.(type) {
+		case string:
+			texts = append(texts, v)
+		case []any:
+			for _, each := range v {
+				walk(each)
+			}
+		case map[string]any:
+			for _, each := range v {
+				walk(each)
+			}
+		}
+	}
+	walk(doc)
+	return texts
 }
 
 // rpcError reads a JSON-RPC error object; one that is malformed is its own message.
@@ -343,9 +388,25 @@ func (s seen) describe(e *Error, r row) {
 		e.Message = "the connection is closed"
 	case r.kind == kindSevered:
 		e.Message = "the connection broke before the answer"
+	case s.state.Answered && s.state.Result != nil && strings.Contains(plain(s.err), "unmarshal"):
+		// The SDK's words are about its own types.
+		e.Message = fmt.Sprintf("the result of %s is not of the form that MCP specifies%s", e.Phase, memberOf(plain(s.err)))
+		e.Evidence = append(e.Evidence, "result: "+firstWords(string(s.state.Result)))
+		e.Hint = "correct the result in the server"
 	default:
 		e.Message = plain(s.err)
 	}
+}
+
+// memberName finds the member of a result in what a JSON decoder says.
+var memberName = lazily(`Go struct field [\w.]*?\.([\w.]+) of type ([\w.]+)`)
+
+// memberOf names the member of a result that a JSON decoder complains of, "" if it does not say.
+func memberOf(text string) string {
+	if m := memberName().FindStringSubmatch(text); m != nil {
+		return ": the member " + m[1] + " is of another type"
+	}
+	return ""
 }
 
 // describeLimit says which limit ran out.

@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/auth"
@@ -445,13 +446,14 @@ func (o *opening) openHTTP(ctx context.Context, version string) (*Session, *Erro
 		err = classify(evidence{server: o.server.Name, method: "initialize", ctx: ended(ctx)})
 	}
 	if err != nil {
-		s.deleteAbandoned(ctx)
+		s.deleteAbandoned(ctx, "")
 		h.Close()
 		if s.sdk != nil {
 			_ = s.sdk.Close() // it was opened, and is not wanted: its goroutines end
 		}
 		return nil, err
 	}
+	s.deleteAbandoned(ctx, s.ID()) // of the question for the era
 	return s, nil
 }
 
@@ -536,7 +538,11 @@ func (o *opening) startChild(ctx context.Context, version string) (*Session, *Er
 	begin := time.Now()
 	child, startErr := transport.StartChild(command)
 	if startErr != nil {
-		return nil, &Error{Server: o.server.Name, Phase: "start", Class: ClassConnect, kind: kindConfig, Message: startErr.Error(), Err: startErr}
+		e := &Error{Server: o.server.Name, Phase: "start", Class: ClassConnect, kind: kindConfig, Message: startErr.Error(), Err: startErr}
+		if errors.Is(startErr, syscall.ENOEXEC) {
+			e.Hint = "a script needs a first line such as #!/bin/sh, or its interpreter as the command"
+		}
+		return nil, e
 	}
 	o.span("start", time.Since(begin))
 	s := &Session{child: child}

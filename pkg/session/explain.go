@@ -92,7 +92,7 @@ func (o *opening) explainStatus(e *Error, f *transport.Fault) {
 		e.Hint = hint
 	case hostWords().Match(f.Body):
 		e.Hint = hintHost
-	case f.SessionID:
+	case e.kind == kindExpired:
 		e.Hint = "the session was lost while it was being opened: several instances without shared sessions behind one address?"
 	case f.Status == http.StatusNotFound || f.Status == http.StatusMethodNotAllowed:
 		e.Hint = hintPath

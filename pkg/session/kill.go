@@ -136,10 +136,15 @@ func (s *Session) deleteSession(ctx context.Context, id string) (int, error) {
 	return resp.StatusCode, nil
 }
 
-// deleteAbandoned ends a session that a failed opening has left at the server, as far as that goes quickly.
-func (s *Session) deleteAbandoned(ctx context.Context) {
-	if id := s.http.Abandoned(); id != "" {
-		_, _ = s.deleteSession(context.WithoutCancel(ctx), id)
+// deleteAbandoned ends the sessions that an opening has left at the server, but for the one to keep, as far as that goes
+// quickly.
+func (s *Session) deleteAbandoned(ctx context.Context, keep string) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), deleteWait)
+	defer cancel()
+	for _, id := range s.http.Abandoned() {
+		if id != keep {
+			_, _ = s.deleteSession(ctx, id)
+		}
 	}
 }
 

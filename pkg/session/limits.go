@@ -83,10 +83,6 @@ func LimitsFor(server config.Server) Limits {
 	request := configured(Limit{Name: "timeout", Value: DefaultRequest, Source: "built-in"}, server.Timeout, server)
 	most := Limit{Name: "max_timeout", Value: capShare * request.Value, Source: "3 times the request limit"}
 	most = configured(most, server.MaxTimeout, server)
-	if most.Value < request.Value {
-		most.Note = fmt.Sprintf("raised from %s to the request limit", most.Value)
-		most.Value = request.Value
-	}
 	return Limits{
 		Connect:     connect,
 		Request:     request,

@@ -4,6 +4,8 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"net"
+	"net/url"
 	"os"
 	"path/filepath"
 	"sync"
@@ -26,6 +28,8 @@ const memoryVersion = 1
 // memory is what is remembered of one server. All methods of a nil memory do nothing.
 type memory struct {
 	path string
+	// near is set for a server on this machine: it costs next to nothing to list its tools, and somebody may be at work on it.
+	near bool
 
 	mu   sync.Mutex
 	what remembered
@@ -54,12 +58,27 @@ func (d *Dialer) memory(server config.Server) *memory {
 	if err != nil {
 		return nil
 	}
-	m := &memory{path: filepath.Join(d.CacheDir, "servers", key+".json")}
-	data, err := os.ReadFile(m.path)
+	m := &memory{path: filepath.Join(d.CacheDir, "servers", key+".json"), near: near(server)}
+	data, err := readMemory(m.path)
 	if err != nil || json.Unmarshal(data, &m.what) != nil || m.what.Version != memoryVersion {
 		m.what = remembered{}
 	}
 	return m
+}
+
+// maxMemory is the size of the largest file that is read: a list of tools has some megabytes at most.
+const maxMemory = 16 << 20
+
+// readMemory reads a file that is one, and no pipe that somebody has put there.
+func readMemory(path string) ([]byte, error) {
+	info, err := os.Stat(path)
+	switch {
+	case err != nil:
+		return nil, err
+	case !info.Mode().IsRegular() || info.Size() > maxMemory:
+		return nil, os.ErrInvalid
+	}
+	return os.ReadFile(path)
 }
 
 // entryHash identifies an entry by what decides how its server is reached and whom it takes us for.
@@ -68,12 +87,29 @@ func entryHash(server config.Server) (string, error) {
 	s.Name, s.Enabled, s.Sources, s.Err = "", false, nil, nil
 	s.ConnectTimeout, s.Timeout, s.MaxTimeout, s.Wait, s.SessionWait = 0, 0, 0, 0, 0
 	s.SkipPreflight, s.Tools = false, config.ToolFilter{}
+	if s.Command != "" && !filepath.IsAbs(s.Cwd) { // the same command is another server elsewhere
+		here, err := filepath.Abs(s.Cwd)
+		if err != nil {
+			return "", err
+		}
+		s.Cwd = here
+	}
 	data, err := json.Marshal(s)
 	if err != nil {
 		return "", err
 	}
 	sum := sha256.Sum256(data)
 	return hex.EncodeToString(sum[:16]), nil
+}
+
+// near reports whether a server runs on this machine.
+func near(server config.Server) bool {
+	u, err := url.Parse(server.URL)
+	if server.Command != "" || err != nil {
+		return true
+	}
+	ip := net.ParseIP(u.Hostname())
+	return u.Hostname() == "localhost" || ip != nil && ip.IsLoopback()
 }
 
 // recall returns what is remembered.
@@ -158,10 +194,10 @@ func (m *memory) listed(list List) {
 // forgetTools drops the list of tools.
 func (m *memory) forgetTools() { m.learn(func(r *remembered) { r.Tools = nil }) }
 
-// tools returns the list of tools, false if there is none that is young enough.
+// tools returns the list of tools, false if there is none that is young enough and worth the risk.
 func (m *memory) tools() (List, bool) {
 	r := m.recall()
-	if r.Tools == nil || time.Since(r.ToolsAt) > toolsKept {
+	if r.Tools == nil || m.near || time.Since(r.ToolsAt) > toolsKept {
 		return List{}, false
 	}
 	return List{Items: r.Tools}, true

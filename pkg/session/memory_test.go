@@ -145,7 +145,13 @@ func TestOP04ProvesWrong(t *testing.T) {
 // TestOP04Tools shows how long a list of tools is remembered, and of whom.
 func TestOP04Tools(t *testing.T) {
 	_, entry := fault(t, "healthy")
+	here, err := url.Parse(entry.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
 	entry.Headers = map[string]string{"X-Api-Key": "sesame-sesame"}
+	entry.ConnectTo, here.Host = here.Host, "far.test:80" // of a server on this machine nothing is taken for granted
+	entry.URL = here.String()
 	dir := t.TempDir()
 	known := func(t *testing.T) (List, bool) {
 		t.Helper()
@@ -171,6 +177,9 @@ func TestOP04Tools(t *testing.T) {
 		t.Errorf("%v, %d tools, want %d", ok, len(l.Items), len(listed.Items))
 	}
 
+	if !near(config.Server{URL: "http://[::1]:3000/mcp"}) || !near(config.Server{Command: "x"}) || near(entry) {
+		t.Error("near is far, or far is near")
+	}
 	files, err := filepath.Glob(filepath.Join(dir, "servers", "*"))
 	if err != nil || len(files) != 1 {
 		t.Fatalf("%q, %v", files, err)
@@ -236,10 +245,28 @@ func TestOP04Hash(t *testing.T) {
 		"url":      func(s *config.Server) { s.URL = "http://h/other" },
 		"header":   func(s *config.Server) { s.Headers["X"] = "2" },
 		"protocol": func(s *config.Server) { s.Protocol = "2025-06-18" },
+		"TLS":      func(s *config.Server) { s.TLS.CAFile = "x" },
 	} {
 		if hash(change) == was {
 			t.Errorf("%s makes no other server of it", name)
 		}
+	}
+}
+
+// TestOP04HashOfTheDirectory shows that the same command is another server in another directory.
+func TestOP04HashOfTheDirectory(t *testing.T) {
+	entry := config.Server{Command: "python3", Args: []string{"server.py"}}
+	var seen []string
+	for range 2 {
+		t.Chdir(t.TempDir())
+		h, err := entryHash(entry)
+		if err != nil {
+			t.Fatal(err)
+		}
+		seen = append(seen, h)
+	}
+	if seen[0] == seen[1] {
+		t.Error("the same")
 	}
 }
 

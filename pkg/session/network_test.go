@@ -528,7 +528,7 @@ func TestProxies(t *testing.T) {
 	})
 }
 
-// TestProxyOfAnOpenSession shows that a request in an open session tells of the proxy, too.
+// TestProxyOfAnOpenSession shows that a request in an open session tells of the proxy, too, and is not repeated.
 func TestProxyOfAnOpenSession(t *testing.T) {
 	plain := newRestartable(t)
 	p := newProxy(t, plain.Listener.Addr().String())
@@ -544,7 +544,7 @@ func TestProxyOfAnOpenSession(t *testing.T) {
 	p.mu.Unlock()
 	_, err = s.Raw(t.Context(), "tools/call", map[string]any{"name": "x"})
 	var e *Error
-	if !errors.As(err, &e) || e.Outcome != OutcomeNotSent || !strings.Contains(said(err), "through the proxy "+p.URL) {
+	if !errors.As(err, &e) || e.Outcome != OutcomeRefused || !strings.Contains(said(err), "through the proxy "+p.URL) {
 		t.Errorf("%v: %s", err, said(err))
 	}
 }

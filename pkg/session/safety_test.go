@@ -42,6 +42,8 @@ func TestApplicationErrors(t *testing.T) {
 		"session_id is required",
 		"session cookie not found",
 		"session key is required",
+		"session closed: the order was placed",
+		"session expired, and the payment went through",
 	} {
 		r.refusal = text
 		_, err := call(t.Context(), s, "x", nil, false)
@@ -64,6 +66,9 @@ func TestWholePhrases(t *testing.T) {
 		"Session not found or expired", "Session abc-123 not found", "No transport found for sessionId",
 		"Invalid or missing session ID", "Session not found!", "Session expired or invalid", "unknown MCP session id x",
 		"No session with id 7", "-32001: session not found", "Session with ID abc not found", `Session "abc" not found`,
+		"Session not found, please reconnect", "Session not found. You must initialize first", "Session expired (the server was restarted)",
+		"Session has expired due to inactivity", "Service Unavailable: MCP session is unknown on this API instance",
+		"Invalid session ID: 0f3e-22", "Session closed - send initialize again", "No active session. Call initialize first.",
 		"Invalid sessionId", "Unknown sessionId: x", "Mcp-Session-Id not found", "Error: session 'x' has expired",
 	} {
 		if !(evidence{}).saysLost(text, true) {

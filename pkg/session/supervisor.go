@@ -118,6 +118,15 @@ type loss struct {
 // ever.
 const maxOpenings = 3
 
+// retryHint says what can be done about a server that wants more time than there is.
+func retryHint(after time.Duration) string {
+	const longest = time.Hour // nobody sits and waits for longer
+	if after > longest {
+		return "try again when the server is less busy"
+	}
+	return fmt.Sprintf("try again in %s, or wait for it with --wait %s", after, after+waitMargin)
+}
+
 // waitMargin is what a wait for a busy server should be longer than the server asks for: it may not be exact.
 const waitMargin = 10 * time.Second
 
@@ -373,6 +382,9 @@ func unknownOutcome(failure *Error, rec *Recovery) *Error {
 	if rec != nil && rec.Repeated { // the repetition is meant: what came before it had been refused
 		out.Message = fmt.Sprintf("the connection failed after the request was sent again (%s); it may have been executed", failure.Message)
 	}
+	if mayHaveRun(failure) { // the connection is as it was
+		out.Message = fmt.Sprintf("the request failed at the server (%s); it may have been executed, so it was not repeated", failure.Message)
+	}
 	out.Hint = "check with a read-only call whether it took effect"
 	if rec != nil && rec.NewGeneration > 0 {
 		out.Hint = "a fresh session stands ready: " + out.Hint
@@ -389,7 +401,7 @@ func (s *Supervisor) try(ctx context.Context, req *Request, sess *Session, fn fu
 		if !ok {
 			return err
 		}
-		if failure.kind == kindBroken {
+		if mayHaveRun(failure) {
 			req.resolve(ctx, sess)
 		}
 		failure = weigh(failure, *req)
@@ -411,7 +423,7 @@ func (s *Supervisor) try(ctx context.Context, req *Request, sess *Session, fn fu
 			failure.Hint = fmt.Sprintf("it stayed busy to the end of the limit %s", limit)
 			if failure.RetryAfter > 0 {
 				failure.Message = fmt.Sprintf("%s; the server asks to wait %s, which is past the limit %s", failure.Message, failure.RetryAfter, limit)
-				failure.Hint = fmt.Sprintf("try again in %s, or wait for it with --wait %s", failure.RetryAfter, failure.RetryAfter+waitMargin)
+				failure.Hint = retryHint(failure.RetryAfter)
 			}
 			return failure
 		}
@@ -436,10 +448,16 @@ func weigh(e *Error, req Request) *Error {
 		out := *e
 		out.kind, out.Class, out.Outcome = kindBusy, ClassBusy, OutcomeRefused
 		return &out
-	case !req.Repeatable && e.kind == kindBroken:
+	case !req.Repeatable && mayHaveRun(e):
 		return unknownOutcome(e, nil)
 	}
 	return e
+}
+
+// mayHaveRun reports whether a failure of the server leaves open whether it executed the request, on a session that is
+// none the worse for it.
+func mayHaveRun(e *Error) bool {
+	return e.kind == kindBroken || e.kind == kindProtocol && e.Outcome == OutcomeUnknown
 }
 
 // acquire returns a ready session above a generation, opening one if need be. why says what is wrong with the session
