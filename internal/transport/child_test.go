@@ -1,8 +1,10 @@
 package transport
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"runtime"
 	"strings"
@@ -213,5 +215,33 @@ func TestStartFailure(t *testing.T) {
 	var f *Fault
 	if !errors.As(err, &f) || f.Kind != KindStart {
 		t.Errorf("err = %v", err)
+	}
+}
+
+// TestSecretsInLongLines shows that a secret is masked wherever it stands in a line of standard error that is longer than
+// what is looked at in one piece, and that a progress bar is many lines.
+func TestSecretsInLongLines(t *testing.T) {
+	const secret = "sekret-0123456789abcdef"
+	for _, before := range []int{stderrChunk/2 - 10, stderrChunk - 30, stderrChunk - 10, stderrChunk - 1, stderrChunk, stderrChunk + 5} {
+		var trace bytes.Buffer
+		mask := func(s string) string { return strings.ReplaceAll(s, secret, "***") }
+		k, err := StartChild(Command{
+			Path: "/bin/sh", Args: []string{"-c", fmt.Sprintf(`{ head -c %d /dev/zero | tr '\0' x; printf '%s and more\nbar 1\rbar 2\n'; } >&2; cat`, before, secret)},
+			Env: os.Environ(), Mask: mask, Trace: NewTrace(&trace, mask).Connection("s"),
+		})
+		if err != nil {
+			t.Skip(err)
+		}
+		_ = k.stdin.Close()
+		<-k.quiet
+		k.Stop(t.Context(), HastyGrace)
+		for _, text := range append(k.Stderr(), trace.String()) {
+			if strings.Contains(text, "sekret") && !strings.Contains(text, "sh -c") || strings.Contains(text, "89abcdef and") {
+				t.Errorf("%d before: half a secret in …%s", before, text[max(0, len(text)-60):])
+			}
+		}
+		if tail := k.Stderr(); len(tail) != 3 || tail[2] != "bar 2" {
+			t.Errorf("%d before: %d lines", before, len(tail))
+		}
 	}
 }

@@ -891,7 +891,13 @@ func discard(body io.ReadCloser) {
 // plainNetError drops net/http's "Post URL:" around an error: the fault has the URL.
 func plainNetError(err error) error {
 	if u, ok := errors.AsType[*url.Error](err); ok {
-		return u.Err
+		err = u.Err
+	}
+	// HTTP/2 wraps what happened in advice for programmers.
+	if _, after, ok := strings.Cut(err.Error(), "cannot retry err ["); ok {
+		if cause, _, ok := strings.Cut(after, "] after"); ok {
+			return &worded{text: "HTTP/2: " + strings.TrimPrefix(cause, "http2: "), err: err}
+		}
 	}
 	return err
 }

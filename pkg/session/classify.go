@@ -399,7 +399,7 @@ func (s seen) describe(e *Error, r row) {
 }
 
 // memberName finds the member of a result in what a JSON decoder says.
-var memberName = lazily(`Go struct field [\w.]*?\.([\w.]+) of type ([\w.]+)`)
+var memberName = lazily(`Go struct field (?:\w+\.)?\w+\.([\w.]+) of type`)
 
 // memberOf names the member of a result that a JSON decoder complains of, "" if it does not say.
 func memberOf(text string) string {

@@ -175,6 +175,9 @@ type restartable struct {
 	handle func(w http.ResponseWriter, req *http.Request, method string) bool
 }
 
+// lastID returns the id of the message in a request that handle was given.
+func (r *restartable) lastID(req *http.Request) string { return req.Header.Get("X-Message-Id") }
+
 func newRestartable(t *testing.T) *restartable {
 	t.Helper()
 	r := &restartable{sessions: map[string]bool{}, contentType: "application/json"}
@@ -195,6 +198,7 @@ func (r *restartable) serve(w http.ResponseWriter, req *http.Request) {
 		Method string          `json:"method"`
 	}
 	_ = json.NewDecoder(req.Body).Decode(&msg)
+	req.Header.Set("X-Message-Id", string(msg.ID)) // for handle, which cannot read the body again
 	if r.hold != nil {
 		r.hold(msg.Method)
 	}

@@ -4,8 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -362,5 +365,83 @@ func TestRefusedThenSevered(t *testing.T) {
 	_, err := call(t.Context(), s, "x", nil, false)
 	if ClassOf(err) != ClassUnknownOutcome || !strings.Contains(err.Error(), "sent again") || r.calls.Load() != 1 {
 		t.Errorf("err = %v, %d executions", err, r.calls.Load())
+	}
+}
+
+// TestAnswersThatLeaveItOpen shows that a call which may have been executed is neither repeated nor called a failure,
+// whatever the server answers, and that a result is one although a null error stands beside it.
+func TestAnswersThatLeaveItOpen(t *testing.T) {
+	for name, c := range map[string]struct {
+		status            int
+		contentType, body string
+		class             Class
+	}{
+		"303":                           {303, "text/plain", "x", ClassUnknownOutcome},
+		"408":                           {408, "text/plain", "x", ClassUnknownOutcome},
+		"204":                           {204, "", "", ClassUnknownOutcome},
+		"202":                           {202, "", "", ClassUnknownOutcome},
+		"a web page":                    {200, "text/html", "done", ClassUnknownOutcome},
+		"no JSON-RPC":                   {200, "application/json", `{"ok":true}`, ClassUnknownOutcome},
+		"500":                           {500, "text/plain", "x", ClassUnknownOutcome},
+		"409 about another session":     {409, "text/plain", "order placed, but the checkout session has expired", ClassUnknownOutcome},
+		"407 without a proxy":           {407, "text/plain", "x", ClassProtocol},
+		"418":                           {418, "text/plain", "x", ClassProtocol},
+		"a result beside a null error":  {200, "application/json", `{"jsonrpc":"2.0","id":ID,"error":null,"result":{"content":[]}}`, ""},
+		"404 about another session, id": {404, "application/json", `{"jsonrpc":"2.0","id":ID,"error":{"code":-32000,"message":"order placed, but the checkout session has expired"}}`, ClassUnknownOutcome},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newRestartable(t)
+			var calls atomic.Int32
+			r.handle = func(w http.ResponseWriter, req *http.Request, method string) bool {
+				if method != "tools/call" {
+					return false
+				}
+				calls.Add(1)
+				if c.contentType != "" {
+					w.Header().Set("Content-Type", c.contentType)
+				}
+				if c.status == http.StatusSeeOther {
+					w.Header().Set("Location", "/done")
+				}
+				w.WriteHeader(c.status)
+				_, _ = io.WriteString(w, strings.ReplaceAll(c.body, "ID", r.lastID(req)))
+				return true
+			}
+			_, err := call(t.Context(), supervise(t, r.entry()), "pay", nil, false)
+			if n := calls.Load(); ClassOf(err) != c.class || n != 1 {
+				t.Errorf("%d calls, %v", n, err)
+			}
+		})
+	}
+}
+
+// TestPF05ProbeSession shows that a session which the question for the era has opened is ended again.
+func TestPF05ProbeSession(t *testing.T) {
+	r := newRestartable(t)
+	var mu sync.Mutex
+	deleted := map[string]bool{}
+	r.handle = func(w http.ResponseWriter, req *http.Request, method string) bool {
+		switch {
+		case method == "server/discover":
+			w.Header().Set("Mcp-Session-Id", "of-the-probe")
+			http.Error(w, "no", http.StatusBadRequest)
+			return true
+		case req.Method == http.MethodDelete:
+			mu.Lock()
+			defer mu.Unlock()
+			deleted[req.Header.Get("Mcp-Session-Id")] = true
+		}
+		return false
+	}
+	s, err := (&Dialer{}).Dial(t.Context(), r.entry())
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = s.Close()
+	mu.Lock()
+	defer mu.Unlock()
+	if !deleted["of-the-probe"] || !deleted["session-1"] || len(deleted) != 2 {
+		t.Errorf("deleted %v", deleted)
 	}
 }
