@@ -36,7 +36,7 @@ build: ## Build build/mcpctl for this machine
 
 .PHONY: test
 test: ## Run the tests (no Node, no network beyond this machine)
-	$(GO) test $(TESTFLAGS) ./...
+	$(GO) test -timeout 20m $(TESTFLAGS) ./...
 
 .PHONY: cover
 cover: ## Run the tests and write build/coverage.html

@@ -74,8 +74,9 @@ const (
 	killGrace = time.Second
 	// drainAfterExit is how long output is still read after the leader's end: a grandchild may hold the pipe open.
 	drainAfterExit = 250 * time.Millisecond
-	// exitAfterOutput is how long the end of the process may lag behind the end of its output, on a busy machine.
-	exitAfterOutput = time.Second
+	// exitAfterOutput is how long the end of the process may lag behind the end of its output, on a busy machine. A child
+	// that only closes its output keeps its caller waiting for as long.
+	exitAfterOutput = 500 * time.Millisecond
 	// groupPoll is the step in which the emptiness of a process group is looked at: there is no event for it. It doubles
 	// up to maxGroupPoll: what has not ended at once is usually there to stay, and a look reads all of /proc.
 	groupPoll    = 5 * time.Millisecond

@@ -330,11 +330,11 @@ func (x *roundTrip) send(ctx context.Context, req *http.Request, body []byte) (*
 			}
 			return nil, x.netFault(err)
 		}
+		x.fault.Written = true
 		if f, ok := x.proxyAnswer(resp); ok {
 			trace.response(resp, time.Since(begin))
 			return nil, x.fail(f)
 		}
-		x.fault.Written = true
 		x.ex.wrote()
 		x.h.wire.answered.Store(true)
 		x.h.noteSession(r, resp)
