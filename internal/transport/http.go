@@ -958,16 +958,16 @@ func (b *drainedBody) Close() error {
 	return b.src.Close()
 }
 
-// countedConn counts the bytes written to a TCP connection.
+// countedConn counts the writes to a TCP connection, before they happen: a request that reached the server and was
+// answered with a reset must never look as if it had not been written.
 type countedConn struct {
 	net.Conn
 	n atomic.Int64
 }
 
 func (c *countedConn) Write(p []byte) (int, error) {
-	n, err := c.Conn.Write(p)
-	c.n.Add(int64(n))
-	return n, err
+	c.n.Add(1)
+	return c.Conn.Write(p)
 }
 
 // writeProbe finds out whether a request wrote anything.
