@@ -365,6 +365,10 @@ func (o *opening) openAs(ctx context.Context, known remembered) (*Session, *Erro
 		return nil, second
 	}
 	err.Evidence = append(err.Evidence, "as HTTP with SSE: "+second.Message)
+	if f, ok := errors.AsType[*transport.Fault](second.Err); !ok || f.Kind != transport.KindStatus && f.Kind != transport.KindContent {
+		err.Message += "; as HTTP with SSE: " + second.Message // it got further there
+		err.Hint = cmp.Or(second.Hint, err.Hint)
+	}
 	return nil, err
 }
 

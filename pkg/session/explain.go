@@ -62,6 +62,9 @@ func (o *opening) explain(ctx context.Context, e *Error) {
 		e.Hint = "if that is the right address, use it: " + f.Location
 		if f.Err != nil {
 			e.Hint = "correct the redirects of the server"
+			if f.Status == 0 { // it was no redirect: the endpoint event of the older transport named the address
+				e.Hint = "the server, or a proxy before it, has to announce an address of the URL's own origin"
+			}
 		}
 	case transport.KindContent:
 		switch {
