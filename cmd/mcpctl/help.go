@@ -285,7 +285,8 @@ const topicEnvironment = `Environment
   MCPCTL_CONFIG    the configuration file, when --config does not name one
   XDG_CONFIG_HOME  where mcpctl/config.yaml is looked for
   XDG_CACHE_HOME   where mcpctl remembers how servers were reached, and for an
-                   hour what their tools look like; doctor never looks there
+                   hour the tools of those on other machines; doctor never
+                   looks there
   XDG_STATE_HOME   where mcpctl/logs keeps what servers write to stderr
   NO_COLOR         no colours, when set and not empty
   CLICOLOR, CLICOLOR_FORCE

@@ -350,8 +350,8 @@ func patience(hurry context.Context, d, hasty time.Duration) (timer *time.Timer,
 	}
 }
 
-// Patience is like a context's deadline d from now, which moves to hasty at most when hurry ends: it returns what waits
-// for done, and whether that came in time.
+// Patience waits until done is closed, at most for d, and for hasty at most from the moment when hurry ends. It reports
+// whether done was closed in time.
 func Patience(hurry context.Context, done <-chan struct{}, d, hasty time.Duration) bool {
 	limit, stop := patience(hurry, d, hasty)
 	defer stop()
