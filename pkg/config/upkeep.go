@@ -35,8 +35,6 @@ type Breaker struct {
 }
 
 const (
-	// minKeepalive is the least keepalive: more often is a load, not a sign of life.
-	minKeepalive = 5 * time.Second
 	// mostFailures bounds the numbers of consecutive failures: more is a mistake.
 	mostFailures = 1000
 	// wordOff is how a file switches the keepalive off.
@@ -117,12 +115,6 @@ func (e *entry) number(f field, least int) int {
 // upkeepProblems says what is wrong with the values of this file.
 func (s Server) upkeepProblems() []problem {
 	var found []problem
-	if s.Keepalive > 0 && s.Keepalive < minKeepalive {
-		found = append(found, problem{
-			key: "keepalive", message: fmt.Sprintf("%s: less than %s", formatDuration(s.Keepalive), formatDuration(minKeepalive)),
-			hint: "write a longer one, or off",
-		})
-	}
 	for _, n := range []struct {
 		key   string
 		value int

@@ -94,12 +94,14 @@ func (d *Dialer) Dial(ctx context.Context, server config.Server) (*Session, erro
 	limits := LimitsFor(server)
 	ctx, cancel := withLimit(ctx, limits.Connect)
 	defer cancel()
-	return d.dial(ctx, server, limits, limits.Connect, limits.Wait.Value, func(*Error) {})
+	until := time.Now().Add(limits.Wait.Value)
+	return d.dial(ctx, server, limits, limits.Connect, func() time.Time { return until }, func(*Error) {})
 }
 
-// dial opens a session. It tries for the given time while the server is coming up; one attempt is bound by the connect
-// limit, and all together by the limit whole, which ends ctx. It reports the failures of attempts as it goes.
-func (d *Dialer) dial(ctx context.Context, server config.Server, limits Limits, whole Limit, patience time.Duration, report func(*Error)) (*Session, error) {
+// dial opens a session. While the server is coming up it tries again until the given time, which may be moved; one attempt
+// is bound by the connect limit, and all together by the limit whole, which ends ctx. It reports the failures of attempts
+// as it goes.
+func (d *Dialer) dial(ctx context.Context, server config.Server, limits Limits, whole Limit, patience func() time.Time, report func(*Error)) (*Session, error) {
 	if err := check(server); err != nil {
 		return nil, err
 	}
@@ -130,7 +132,7 @@ func (d *Dialer) dial(ctx context.Context, server config.Server, limits Limits, 
 		}
 		report(err)
 		noReuse = noReuse || err.kind == kindSevered
-		pause, until := spread(backoff), begin.Add(patience)
+		pause, until := spread(backoff), patience()
 		if left := time.Until(until); left > firstBackoff {
 			pause = min(pause, left-lastMoment) // one more attempt at the very end
 		}
@@ -592,7 +594,7 @@ func firstWords(s string) string {
 
 // connect does the handshake over a transport and completes the session.
 func (o *opening) connect(ctx context.Context, s *Session, t mcp.Transport, version, kind string) *Error {
-	s.server, s.closed = o.server.Name, make(chan struct{})
+	s.server, s.closed, s.retired = o.server.Name, make(chan struct{}), make(chan struct{})
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	s.client = mcp.NewClient(o.d.implementation(), &mcp.ClientOptions{
 		Capabilities: &mcp.ClientCapabilities{},

@@ -47,22 +47,32 @@ func (s *Supervisor) Do(ctx context.Context, req Request, fn func(context.Contex
 	if err != nil {
 		return notSent(err)
 	}
+	if err := s.admit(); err != nil {
+		return err
+	}
+	sess, err = s.do(ctx, req, sess, fn)
+	s.settle(sess, err)
+	return err
+}
+
+// do makes an admitted request on a session, and returns the session that it was made on in the end.
+func (s *Supervisor) do(ctx context.Context, req Request, sess *Session, fn func(context.Context, *Session) error) (*Session, error) {
 	ctx, cancel := withCap(ctx, s.limits.Request, s.limits.MaxRequest)
 	defer cancel()
 	sent := time.Now()
-	err = s.try(ctx, &req, sess, fn)
+	err := s.try(ctx, &req, sess, fn)
 	failure, ok := errors.AsType[*Error](err)
 	if !ok {
-		return err
+		return sess, err
 	}
 	if !decide(failure.kind, true).fresh {
-		return failure
+		return sess, failure
 	}
 	return s.recover(ctx, req, sess, sent, failure, fn)
 }
 
 // recover replaces the session that a request found lost, and repeats the request if it may be.
-func (s *Supervisor) recover(ctx context.Context, req Request, lost *Session, sent time.Time, failure *Error, fn func(context.Context, *Session) error) error {
+func (s *Supervisor) recover(ctx context.Context, req Request, lost *Session, sent time.Time, failure *Error, fn func(context.Context, *Session) error) (*Session, error) {
 	noticed := time.Now()
 	rec := &Recovery{Cause: failure.Message, OldGeneration: lost.info.Generation, Detect: noticed.Sub(sent)}
 	waitCtx, cancel := withLimit(ctx, s.limits.SessionWait)
@@ -75,18 +85,18 @@ func (s *Supervisor) recover(ctx context.Context, req Request, lost *Session, se
 	repeat := decide(failure.kind, req.Repeatable || req.RetryUnsafe).repeat
 	if err != nil {
 		known := repeat && (req.Repeatable || failure.Outcome != OutcomeUnknown)
-		return s.notReplaced(failure, err, rec, known, ended(ctx))
+		return lost, s.notReplaced(failure, err, rec, known, ended(ctx))
 	}
 	rec.NewGeneration = fresh.info.Generation
 	rec.Repeated = repeat
 	s.recovered(*rec)
 	if !repeat {
-		return unknownOutcome(failure, rec)
+		return fresh, unknownOutcome(failure, rec)
 	}
 	err = s.try(ctx, &req, fresh, fn)
 	again, ok := errors.AsType[*Error](err)
 	if !ok {
-		return err
+		return fresh, err
 	}
 	again.Recovery = rec
 	v := decide(again.kind, req.Repeatable)
@@ -96,7 +106,7 @@ func (s *Supervisor) recover(ctx context.Context, req Request, lost *Session, se
 		if failure.Outcome == OutcomeUnknown {
 			out.Message = fmt.Sprintf("the connection failed after the request was sent, and again after its repetition, which was allowed (%s); it may have been executed twice", again.Message)
 		}
-		return out
+		return fresh, out
 	case again.kind == kindExpired || again.kind == kindUncertain:
 		// Another session would be lost too.
 		again.Class = ClassSession
@@ -105,7 +115,7 @@ func (s *Supervisor) recover(ctx context.Context, req Request, lost *Session, se
 	case v.fresh:
 		again.Message = fmt.Sprintf("it failed again on a fresh session: %s", again.Message)
 	}
-	return again
+	return fresh, again
 }
 
 // notSent is the failure of a request for which no session could be opened.
