@@ -8,6 +8,7 @@ import (
 	"io"
 	"log/slog"
 	"math/rand/v2"
+	"net"
 	"net/http"
 	"net/url"
 	"os"
@@ -49,6 +50,10 @@ type Dialer struct {
 	// LogDir is where the standard error of children is kept, one file for each server; see [LogFile]. It need not exist. If
 	// empty, only the last lines are kept, in memory.
 	LogDir string
+
+	// NetDial opens the TCP connections to servers and proxies, for those who reach them in a way of their own. If nil, a
+	// net.Dialer does.
+	NetDial func(ctx context.Context, network, address string) (net.Conn, error)
 
 	// CacheDir is where the era, the transport and the tools of servers are remembered, to spare round trips. It need not
 	// exist. If empty, nothing is remembered, which is right for questions about a server's health.
@@ -425,7 +430,7 @@ func (o *opening) httpOptions(legacy bool) transport.HTTPOptions {
 	}
 	return transport.HTTPOptions{
 		Endpoint: o.endpoint(), Header: header, Legacy: legacy, NoReuse: o.noReuse, AnyContent: o.server.SkipPreflight, Mask: o.d.Mask,
-		TLS: o.route.tls, Proxy: o.route.proxy, ConnectTo: o.route.connectTo, Trace: o.d.connTrace(o.server.Name),
+		TLS: o.route.tls, Proxy: o.route.proxy, ConnectTo: o.route.connectTo, Dial: o.d.NetDial, Trace: o.d.connTrace(o.server.Name),
 	}
 }
 

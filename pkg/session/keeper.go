@@ -74,6 +74,14 @@ func (s *Supervisor) Reconnect(ctx context.Context) (*Session, error) {
 	return s.acquire(ctx, generation, "a fresh session was asked for")
 }
 
+// disable keeps everybody from contacting the server.
+func (s *Supervisor) disable() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.keeper.disabled = true
+	s.become(StateDisabled, "disabled", nil)
+}
+
 // stir wakes the goroutine, if it rests. s.mu need not be held.
 func (s *Supervisor) stir() {
 	select {
