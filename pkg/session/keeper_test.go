@@ -912,7 +912,8 @@ func TestSH01PoolClose(t *testing.T) {
 		for i := range 20 {
 			w := newTown(t, fmt.Sprintf("town%02d", i))
 			w.answers(func(_ http.ResponseWriter, req *http.Request, method string) bool {
-				if method == "tools/call" || req.Method == http.MethodDelete {
+				// A DELETE that hangs is for tests with a real clock: the SDK holds a lock meanwhile, and so the bubble's.
+				if method == "tools/call" {
 					<-req.Context().Done()
 					return true
 				}
