@@ -86,6 +86,14 @@ type HTTPOptions struct {
 	// ConnectTo is the host and the port that are dialled in place of the endpoint's, "" for the endpoint's. A proxy goes
 	// before it.
 	ConnectTo string
+	// Notify is told of each notification. If nil, nobody is.
+	Notify Notification
+	// Listen keeps the stream open on which the server says what it is not asked, when the SDK wishes to have it. Not for
+	// the legacy transport, which has only one stream.
+	Listen bool
+	// ListenEnded is called when a stream of the modern era that carries notifications has ended, though the connection has
+	// not. If nil, nobody is told.
+	ListenEnded func()
 	// Dial opens the TCP connections. If nil, a net.Dialer does.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 }
@@ -138,8 +146,9 @@ type pendingCall struct {
 
 // NewHTTP returns the round tripper of a new connection.
 func NewHTTP(opts HTTPOptions) *HTTP {
-	h := &HTTP{opts: opts, wire: newWire(opts), pending: map[string]pendingCall{}, ended: make(chan struct{})}
+	h := &HTTP{opts: opts, pending: map[string]pendingCall{}, ended: make(chan struct{})}
 	h.ctx, h.kill = context.WithCancelCause(context.Background())
+	h.wire = newWire(h.ctx, opts)
 	h.base = h.wire.transport()
 	return h
 }
@@ -222,6 +231,10 @@ func (h *HTTP) RoundTrip(req *http.Request) (*http.Response, error) {
 	if h.ctx.Err() != nil { // the context above ends a moment later
 		release()
 		return nil, x.fail(Fault{Kind: KindSevered, Err: context.Cause(h.ctx)})
+	}
+	if h.opts.Listen && isListening(req) {
+		release()
+		return h.standalone(req), nil
 	}
 	resp, err := x.do(ctx, req)
 	if err != nil {
@@ -591,6 +604,7 @@ func (x *roundTrip) wholeAnswer(resp *http.Response) (*http.Response, error) {
 			x.answer(e)
 			m = withOwnID(m, e, x.msg)
 		}
+		x.h.opts.Notify.notify(e, m)
 		messages = append(messages, m)
 	}
 	if !found {
@@ -652,10 +666,14 @@ func (x *roundTrip) stream(resp *http.Response, own string) {
 				data = h.deliver(e, data)
 			}
 		}
+		h.opts.Notify.notify(e, data)
 		ev.data = data
 		return ev, true, nil
 	}
-	onEnd := func(err error) {
+	onEnd := func(error) {
+		if x.msg.Method == listenMethod && h.ctx.Err() == nil && x.caller.Err() == nil && h.opts.ListenEnded != nil {
+			h.opts.ListenEnded()
+		}
 		if own != "" && !done {
 			if x.caller.Err() != nil {
 				return
@@ -719,6 +737,7 @@ func (x *roundTrip) legacyStream(resp *http.Response) {
 		if e.isResponse() {
 			data = h.deliver(e, data)
 		}
+		h.opts.Notify.notify(e, data)
 		ev.name, ev.data = "message", data
 		return ev, true, nil
 	}
@@ -964,7 +983,14 @@ func (b *drainedBody) Close() error {
 // answered with a reset must never look as if it had not been written.
 type countedConn struct {
 	net.Conn
-	n atomic.Int64
+	n    atomic.Int64
+	stop func() bool
+}
+
+// Close closes it; nothing is left that would.
+func (c *countedConn) Close() error {
+	c.stop()
+	return c.Conn.Close()
 }
 
 func (c *countedConn) Write(p []byte) (int, error) {

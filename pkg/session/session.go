@@ -87,6 +87,10 @@ type Session struct {
 
 	closeOnce sync.Once
 	closed    chan struct{}
+	// tell is told of each notification, nil if nobody is.
+	tell func(Notification)
+	// unheard gets a value when a stream of notifications has ended.
+	unheard chan struct{}
 	// retired is closed when the supervisor hands the session out no more, because it was lost.
 	retired chan struct{}
 	// proven is set once the connection has done something useful: it is not one that opens and dies at once.
@@ -96,7 +100,9 @@ type Session struct {
 
 	mu       sync.Mutex
 	inFlight int
-	used     time.Time     // when the latest request ended
+	used     time.Time // when the latest request ended
+	level    string    // the log level that requests of the modern era ask for
+	heard    func(Notification)
 	idle     chan struct{} // closed when inFlight becomes 0; nil if nobody waits
 	// abandoned counts the requests that were sent and given up.
 	abandoned atomic.Int32
@@ -106,6 +112,8 @@ type Session struct {
 
 // Info says what the opening found out.
 func (s *Session) Info() Info {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	info := s.info
 	info.Spans, info.Notes, info.Warnings = slices.Clone(info.Spans), slices.Clone(info.Notes), slices.Clone(info.Warnings)
 	return info
@@ -197,6 +205,7 @@ func (s *Session) Raw(ctx context.Context, method string, params any) (json.RawM
 	defer stop()
 	s.begin()
 	defer s.end()
+	encoded = s.withLevel(method, encoded)
 	encoded, done := s.progress.expect(ctx, method, encoded)
 	defer done()
 	ex.SetParams(encoded)
