@@ -69,7 +69,9 @@ func PingReplaced(s Screen, cause string, before, after int, elapsed time.Durati
 }
 
 // PingNote returns a line that is neither an answer nor the lack of one.
-func PingNote(s Screen, text string) string { return s.Paint(Faint, Cut(OneLine(text), s.Width)) + "\n" }
+func PingNote(s Screen, text string) string {
+	return s.Paint(Faint, Cut(OneLine(text), s.Width)) + "\n"
+}
 
 // Sum returns the lines that close a series of round trips: how many were lost, how long they took, and how these times
 // are spread.
