@@ -338,18 +338,18 @@ func (p *pinger) lose(err error) {
 
 // finish shows the sum of it all, also after Ctrl-C, and returns what the exit code says.
 func (p *pinger) finish(ctx context.Context, over *deadlineError) error {
-	interrupted := ctx.Err() != nil
+	a, interrupted := p.a, ctx.Err() != nil
 	ctx = context.WithoutCancel(ctx)
 	switch {
 	case p.broken != nil:
 		return p.broken
 	case p.seq == 0 && interrupted:
 		return &serverError{p.server.Name, context.Canceled}
-	case p.a.json():
+	case a.json():
 		if p.seq == 0 {
-			p.a.unread = codeFailed
+			a.unread = codeFailed
 		}
-		if err := p.a.print(ctx, p.document()); err != nil {
+		if err := a.print(ctx, p.document()); err != nil {
 			return err
 		}
 	default:
@@ -357,13 +357,13 @@ func (p *pinger) finish(ctx context.Context, over *deadlineError) error {
 			Server: p.server.Name, Sent: p.seq, Lost: p.lost, Replaced: p.replaced,
 			Elapsed: time.Since(p.begin), Times: &p.times, Gap: p.gap,
 		}
-		if p.print(sum.Sum(p.a.screen())); p.broken != nil {
+		if p.print(sum.Sum(a.screen())); p.broken != nil {
 			return p.broken
 		}
 	}
 	switch {
 	case p.seq == 0:
-		p.a.warn(fmt.Sprintf("mcpctl: error: %s: no answer within the %s\n", render.OneLine(p.server.Name), over.limit))
+		a.warn(fmt.Sprintf("mcpctl: error: %s: no answer within the %s\n", render.OneLine(p.server.Name), over.limit))
 		return reportedError(codeFailed)
 	case p.lost > 0:
 		return reportedError(codeFailed)
