@@ -44,7 +44,7 @@ func TestPingThroughRestarts(t *testing.T) {
 			o, _ := ping.interrupt()
 			o.exits(0).json(
 				`.version == 1 and .sent == .received and .lost == 0 and .losses == []`,
-				fmt.Sprintf(`.sent > %d and .recovered == %d`, pingLoad*pingRestarts, pingRestarts),
+				fmt.Sprintf(`.recovered == %d`, pingRestarts),
 				fmt.Sprintf(`(.recoveries | length) == %d and .session.handshakes == %d`, pingRestarts, pingRestarts+1),
 				`all(.recoveries[]; .new_generation == .old_generation + 1 and .elapsed_ms > 0 and .at_seq > 1 and .cause != "")`,
 				`[.recoveries[].at_seq] == ([.recoveries[].at_seq] | sort)`,

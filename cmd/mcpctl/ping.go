@@ -53,8 +53,9 @@ the entry), or when the session could not be replaced within --session-wait.
 Percentiles are by nearest rank; beyond 1000 answers they are within 1 %. The
 exit code is 0 if nothing was lost, also after Ctrl-C or at the --deadline; 1 if
 a ping was lost, or none was answered by the deadline. What is under way then
-counts as neither. A server that cannot be opened at first has the exit code
-that it has everywhere, and Ctrl-C before the first result is 130.`,
+counts as neither, but as lost if the deadline finds the server away. A server
+that cannot be opened at first has the exit code that it has everywhere, and
+Ctrl-C before the first result is 130.`,
 		Example: `  mcpctl ping demo -c 3 -i 0.2
   mcpctl ping https://search.example/mcp -w 1m
   mcpctl ping -c 100 -i 20ms -o json -- npx -y @example/notes ~/notes`,
@@ -66,6 +67,7 @@ that it has everywhere, and Ctrl-C before the first result is 130.`,
 	flags.VarP(&o.interval, "interval", "i", "the `time` from the beginning of one to the next")
 	flags.VarP(&o.deadline, "deadline", "w", "stop after this `time`, whatever is under way")
 	o.register(flags)
+	flags.Lookup("timeout").Usage = "limit for one ping with its recovery (10s for its answer unless set)"
 	return cmd
 }
 
@@ -197,7 +199,7 @@ func (p *pinger) open(ctx context.Context) error {
 	stop := p.a.live("opening " + p.server.Name)
 	defer stop()
 	var info session.Info
-	err := p.s.Do(ctx, session.Request{Name: "connect", Repeatable: true}, func(_ context.Context, s *session.Session) error {
+	err := p.s.Do(ctx, session.Request{Name: phaseConnect, Repeatable: true}, func(_ context.Context, s *session.Session) error {
 		info = s.Info()
 		return nil
 	})
@@ -232,7 +234,7 @@ func (p *pinger) tellSpans(info session.Info) {
 func (p *pinger) run(ctx context.Context) {
 	for p.broken == nil {
 		next := time.Now().Add(p.interval)
-		if !p.ping(ctx) || p.seq == p.count {
+		if !p.ping(ctx) || p.seq == p.count || ctx.Err() != nil {
 			return
 		}
 		timer := time.NewTimer(time.Until(next))
@@ -264,7 +266,7 @@ func (p *pinger) ping(ctx context.Context) bool {
 	switch {
 	case err == nil:
 		p.answer(pong, begin, end)
-	case ctx.Err() != nil:
+	case ctx.Err() != nil && !awayAtTheEnd(ctx, err):
 		p.seq--
 		return false
 	default:
@@ -272,6 +274,19 @@ func (p *pinger) ping(ctx context.Context) bool {
 	}
 	return true
 }
+
+// awayAtTheEnd reports whether the deadline came while the session was lost and nothing had taken its place: that is no
+// ping that was merely cut short, and a server that went away in the middle is not to end in success.
+func awayAtTheEnd(ctx context.Context, err error) bool {
+	if _, ok := errors.AsType[*deadlineError](context.Cause(ctx)); !ok {
+		return false
+	}
+	e, ok := errors.AsType[*session.Error](err)
+	return ok && (e.Recovery != nil || e.Phase == phaseConnect)
+}
+
+// phaseConnect is the phase of failures for which there was no session.
+const phaseConnect = "connect"
 
 // doing says what a round trip that takes long is waiting for.
 func (p *pinger) doing(seq int) func() string {

@@ -153,6 +153,26 @@ func TestAServerThatGoesAwayForGood(t *testing.T) {
 	}
 }
 
+// TestTheDeadlineFindsTheServerAway is no success, although the one ping that met it was still waiting.
+func TestTheDeadlineFindsTheServerAway(t *testing.T) {
+	url, server := demoOverHTTP(t)
+	p := startPing(t, url, "-c", "1000000", "-i", "10ms", "-w", "5s")
+	p.await("seq=2 ping time=")
+	if err := server.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	lost := p.await("")
+	for strings.Contains(lost, " time=") {
+		lost = p.await("")
+	}
+	if !regexp.MustCompile(`^seq=\d+ lost: the session was lost \(.*\) and could not be replaced: .*deadline 5s \(flag --deadline\)`).MatchString(lost) {
+		t.Errorf("got %q", lost)
+	}
+	if code, rest := p.end(); code != codeFailed || !strings.Contains(rest, " 1 lost (") {
+		t.Errorf("exit code %d: %s%s", code, rest, &p.stderr)
+	}
+}
+
 // TestAChildThatIsKilledBetweenTwoPings is replaced, and no ping is lost.
 func TestAChildThatIsKilledBetweenTwoPings(t *testing.T) {
 	pidFile := filepath.Join(t.TempDir(), "pid")
