@@ -267,7 +267,7 @@ func TestExchangeParams(t *testing.T) {
 	}
 }
 
-// TestAfterClose shows that nothing is sent on a closed connection.
+// TestExchangeMethod shows that a request goes out under another name.
 func TestExchangeMethod(t *testing.T) {
 	_, ex := WithExchange(t.Context())
 	ex.SetParams([]byte(`{}`))
@@ -282,6 +282,7 @@ func TestExchangeMethod(t *testing.T) {
 	}
 }
 
+// TestAfterClose shows that nothing is sent on a closed connection.
 func TestAfterClose(t *testing.T) {
 	var served atomic.Int32
 	srv := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { served.Add(1) }))
