@@ -292,7 +292,7 @@ const phaseConnect = "connect"
 func (p *pinger) doing(seq int) func() string {
 	name := p.server.Name
 	return func() string {
-		if state, _ := p.s.State(); state == session.StateReconnecting {
+		if p.s.Status().State == session.StateReconnecting {
 			return fmt.Sprintf("seq=%d: the session of %s was lost, reconnecting", seq, name)
 		}
 		return fmt.Sprintf("seq=%d: no answer from %s yet", seq, name)

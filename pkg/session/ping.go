@@ -47,9 +47,9 @@ const (
 	discoverStandIn = "mcpctl/discover"
 )
 
-// unknownMethod finds the words with which servers say that they do not know a method, whatever the code of the error.
-var unknownMethod = lazily(`(?i)\b((method|request)\b.{0,40}\b(not (found|supported|implemented|allowed|available|recogni[sz]ed|handled|known)|unsupported|unknown)|` +
-	`(unknown|unsupported|unrecogni[sz]ed|invalid|no such) (method|request)|ping is not (supported|implemented)|not implemented)\b`)
+// unknownMethod finds the words with which servers say that they do not know a method, beside the code for that.
+var unknownMethod = lazily(`(?i)\b(method|ping|discover|request|handler)\b.*\b(not (found|known|supported|implemented|available|allowed|recogni[sz]ed)|unknown|unsupported)\b|` +
+	`\b(unknown|unsupported|unrecogni[sz]ed|unimplemented|no such|no handler for)\b.*\b(method|request|ping|discover)\b`)
 
 // Ping asks for a sign of life, and waits for it as long as limit says; the zero Limit bounds nothing. The request is ping,
 // or server/discover in the modern era, which has no ping. A server that does not know it is asked for a list that it
