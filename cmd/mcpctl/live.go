@@ -21,7 +21,10 @@ const (
 // live shows what is being done, with the time it takes, on a line of stderr's terminal that comes after half a second.
 // The line is gone when the function it returns has been called. Where there is no terminal, one note tells of it when it
 // takes long.
-func (a *app) live(what string) (stop func()) {
+func (a *app) live(what string) (stop func()) { return a.liveOf(func() string { return what }) }
+
+// liveOf is live for something that changes: what is asked each time the line is shown.
+func (a *app) liveOf(what func() string) (stop func()) {
 	start := time.Now()
 	if !a.io.CanAnimate() || a.global.verbose > 0 || a.json() && a.io.StdoutTTY() {
 		var noting sync.Mutex
@@ -30,7 +33,7 @@ func (a *app) live(what string) (stop func()) {
 			noting.Lock()
 			defer noting.Unlock()
 			if !over {
-				a.note(fmt.Sprintf("%s: %s so far", render.OneLine(what), time.Since(start).Round(time.Second)))
+				a.note(fmt.Sprintf("%s: %s so far", render.OneLine(what()), time.Since(start).Round(time.Second)))
 			}
 		})
 		return func() {
@@ -51,7 +54,7 @@ func (a *app) live(what string) (stop func()) {
 		tick := time.NewTicker(liveInterval)
 		defer tick.Stop()
 		for {
-			line := fmt.Sprintf("%s … %s", render.OneLine(what), time.Since(start).Truncate(100*time.Millisecond))
+			line := fmt.Sprintf("%s … %s", render.OneLine(what()), time.Since(start).Truncate(100*time.Millisecond))
 			a.showLive(render.Cut(a.redact.String(line), a.io.Width()-1))
 			select {
 			case <-done:
@@ -76,4 +79,18 @@ func (a *app) showLive(line string) {
 	defer a.errLock.Unlock()
 	a.liveShown = line != ""
 	_, _ = io.WriteString(a.io.Err, eraseLine+line)
+}
+
+// writeLine writes whole lines of text to standard output, from which a live line on the same terminal gives way.
+func (a *app) writeLine(text string) error {
+	if a.io.StdoutTTY() {
+		a.errLock.Lock()
+		defer a.errLock.Unlock()
+		if a.liveShown {
+			_, _ = io.WriteString(a.io.Err, eraseLine)
+			a.liveShown = false
+		}
+	}
+	_, err := io.WriteString(a.out(), text)
+	return err
 }

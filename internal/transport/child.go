@@ -763,6 +763,7 @@ func (c *childConn) Write(ctx context.Context, msg jsonrpc.Message) error {
 	var ex *Exchange
 	if e.isCall() {
 		ex = exchangeOf(ctx)
+		e.Method = ex.rename(e.Method)
 		ex.begin(e.Method)
 		data = ex.params(data)
 		if f := k.expect(ctx, e, ex); f != nil {

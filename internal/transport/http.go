@@ -39,6 +39,8 @@ import (
 
 const (
 	sessionHeader = "Mcp-Session-Id"
+	// methodHeader repeats the method of the body, in the modern era.
+	methodHeader = "Mcp-Method"
 	// faultBody is how much of an answer is kept as evidence.
 	faultBody = 4 << 10
 	// errorBody is how much of an error's body is read to find a JSON-RPC error in it.
@@ -269,6 +271,7 @@ func (x *roundTrip) do(ctx context.Context, req *http.Request) (*http.Response, 
 		}
 		if x.msg.isCall() {
 			x.ex = exchangeOf(ctx)
+			x.msg.Method = x.ex.rename(x.msg.Method)
 			x.ex.begin(x.msg.Method)
 			body = x.ex.params(body)
 			x.h.expect(x.caller, x.msg, x.ex)
@@ -428,6 +431,9 @@ func (x *roundTrip) headers(r *http.Request) {
 		r.Header[name] = values
 	}
 	x.h.wire.acceptEncoding(r)
+	if r.Header.Get(methodHeader) != "" && x.msg.isCall() {
+		r.Header.Set(methodHeader, x.msg.Method) // which an exchange may have changed
+	}
 	x.h.mu.Lock()
 	forged, opened := x.h.forged, x.h.legacyOpened
 	x.h.mu.Unlock()

@@ -95,8 +95,6 @@ type Session struct {
 	retired chan struct{}
 	// proven is set once the connection has done something useful: it is not one that opens and dies at once.
 	proven atomic.Bool
-	// unpinged is set when the server has refused ping as a method that it does not know.
-	unpinged atomic.Bool
 
 	mu       sync.Mutex
 	inFlight int
@@ -108,6 +106,8 @@ type Session struct {
 	abandoned atomic.Int32
 	progress  progress
 	memory    *memory
+	// asks is the method of a ping on this connection, "" for the usual one of the era.
+	asks string
 }
 
 // Info says what the opening found out.
@@ -209,7 +209,12 @@ func (s *Session) Raw(ctx context.Context, method string, params any) (json.RawM
 	encoded, done := s.progress.expect(ctx, method, encoded)
 	defer done()
 	ex.SetParams(encoded)
-	err := s.send(callCtx, method, encoded)
+	asked := method
+	if method == discoverMethod && !s.legacy() {
+		ex.SetMethod(method)
+		asked = discoverStandIn
+	}
+	err := s.send(callCtx, asked, encoded)
 	st := ex.State()
 	switch {
 	case st.Answered || err == nil:
