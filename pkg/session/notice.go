@@ -203,7 +203,7 @@ func (s *Supervisor) heard(n Notification) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.tools.stale = true
+	s.tools.stale, s.tools.told = true, true
 	s.publish(Event{From: s.status.State, ToolsChanged: true})
 }
 
@@ -212,7 +212,8 @@ type knownTools struct {
 	list       List
 	known      bool
 	generation int
-	stale      bool
+	// stale is set when they may have changed, told when an event has said so.
+	stale, told bool
 }
 
 // Tools returns the server's tools. They are listed once for each session, and again after the server has said that they
@@ -245,8 +246,9 @@ func (s *Supervisor) Tools(ctx context.Context) (List, error) {
 		return list, err
 	}
 	changed := s.tools.known && !sameItems(s.tools.list.Items, list.Items)
-	s.tools.list, s.tools.known, s.tools.generation = list, true, generation
-	if changed {
+	told := s.tools.told
+	s.tools.list, s.tools.known, s.tools.told, s.tools.generation = list, true, s.tools.stale && told, generation
+	if changed && !told {
 		s.publish(Event{From: s.status.State, ToolsChanged: true})
 	}
 	return list, nil

@@ -1,0 +1,312 @@
+package session
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/mcpctl/mcpctl/pkg/config"
+)
+
+// newsroom is a server of the official SDK's that tells of changes, and can be restarted behind one address.
+type newsroom struct {
+	*httptest.Server
+	stateless bool
+
+	mu      sync.Mutex
+	server  *mcp.Server
+	handler http.Handler
+	// refused is how many requests for the stream of notifications are answered with an error, streams how many of them
+	// there have been; cut ends the one there is.
+	refused int
+	streams int
+	cut     context.CancelFunc
+	// subscribed counts the subscriptions, level is the log level that was asked for last.
+	subscribed map[string]int
+	level      string
+}
+
+func newNewsroom(t *testing.T, stateless bool) *newsroom {
+	t.Helper()
+	n := &newsroom{subscribed: map[string]int{}, stateless: stateless}
+	n.restart()
+	n.Server = httptest.NewServer(http.HandlerFunc(n.serve))
+	t.Cleanup(func() {
+		n.CloseClientConnections()
+		n.Close()
+	})
+	return n
+}
+
+// restart forgets all sessions.
+func (n *newsroom) restart() {
+	server := mcp.NewServer(&mcp.Implementation{Name: "news", Version: "1"}, &mcp.ServerOptions{
+		SubscribeHandler: func(_ context.Context, req *mcp.SubscribeRequest) error {
+			n.mu.Lock()
+			defer n.mu.Unlock()
+			n.subscribed[req.Params.URI]++
+			return nil
+		},
+		UnsubscribeHandler: func(context.Context, *mcp.UnsubscribeRequest) error { return nil },
+	})
+	server.AddResource(&mcp.Resource{URI: "news://today", Name: "today"}, func(context.Context, *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
+		return &mcp.ReadResourceResult{}, nil
+	})
+	server.AddReceivingMiddleware(func(next mcp.MethodHandler) mcp.MethodHandler {
+		return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
+			if p, ok := req.GetParams().(*mcp.SetLoggingLevelParams); ok {
+				n.mu.Lock()
+				n.level = string(p.Level)
+				n.mu.Unlock()
+			}
+			return next(ctx, method, req)
+		}
+	})
+	handler := mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return server }, &mcp.StreamableHTTPOptions{Stateless: n.stateless})
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.server, n.handler = server, handler
+}
+
+func (n *newsroom) serve(w http.ResponseWriter, req *http.Request) {
+	n.mu.Lock()
+	handler := n.handler
+	refuse := false
+	if req.Method == http.MethodGet {
+		refuse = n.refused > 0
+		if refuse {
+			n.refused--
+		}
+		var ctx context.Context
+		ctx, n.cut = context.WithCancel(req.Context())
+		req = req.WithContext(ctx)
+		n.streams++
+	}
+	n.mu.Unlock()
+	if refuse {
+		http.Error(w, "no", http.StatusBadGateway)
+		return
+	}
+	handler.ServeHTTP(w, req)
+}
+
+func (n *newsroom) current() *mcp.Server {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.server
+}
+
+// updates tells subscribers of a change, and again until somebody has heard of it.
+func (n *newsroom) updates(ctx context.Context, t *testing.T, heard <-chan Notification) json.RawMessage {
+	t.Helper()
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		_ = n.current().ResourceUpdated(ctx, &mcp.ResourceUpdatedNotificationParams{URI: "news://today"})
+		select {
+		case m := <-heard:
+			if m.Method == "notifications/resources/updated" {
+				return m.Params
+			}
+		case <-tick.C:
+		case <-ctx.Done():
+			t.Error("nobody heard of the change")
+			return nil
+		}
+	}
+}
+
+// listener is a supervisor that is kept, and what it hears.
+func (n *newsroom) listener(t *testing.T) (*Supervisor, <-chan Notification) {
+	t.Helper()
+	heard := make(chan Notification, 1000)
+	s := NewSupervisor(&Dialer{OnNotification: func(_ string, n Notification) {
+		select {
+		case heard <- n:
+		default:
+		}
+	}}, config.Server{Name: "news", URL: n.URL, Transport: config.TransportHTTP})
+	t.Cleanup(func() { _ = s.Close() })
+	s.Keep()
+	return s, heard
+}
+
+// TestSE08SubscriptionsAreSetAgain shows that a fresh session has the subscriptions and the log level of the one before, in
+// both eras, and that their notifications arrive.
+func TestSE08SubscriptionsAreSetAgain(t *testing.T) {
+	for name, stateless := range map[string]bool{"legacy": false, "modern": true} {
+		t.Run(name, func(t *testing.T) {
+			ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+			defer cancel()
+			n := newNewsroom(t, stateless)
+			s, heard := n.listener(t)
+			if err := s.Subscribe(ctx, "news://today"); err != nil {
+				t.Fatal(err)
+			}
+			if err := s.SetLogLevel(ctx, "warning"); err != nil {
+				t.Fatal(err)
+			}
+			if params := n.updates(ctx, t, heard); !strings.Contains(string(params), "news://today") {
+				t.Errorf("params %s", params)
+			}
+			n.restart()
+			n.CloseClientConnections()
+			n.mu.Lock()
+			n.level = ""
+			n.mu.Unlock()
+			if _, err := list(ctx, s); err != nil {
+				t.Fatal(err)
+			}
+			n.updates(ctx, t, heard)
+			if !stateless {
+				if st := s.Stats(); st.Handshakes != 2 || len(st.Info.Notes) != 0 {
+					t.Errorf("%d handshakes, notes %v", st.Handshakes, st.Info.Notes)
+				}
+				n.mu.Lock()
+				defer n.mu.Unlock()
+				if n.subscribed["news://today"] != 2 || n.level != "warning" {
+					t.Errorf("subscribed %v, level %q", n.subscribed, n.level)
+				}
+			}
+		})
+	}
+}
+
+// TestOP09StandaloneStream shows that the loss of the stream for notifications ends no session, and that it comes back,
+// also after refusals.
+func TestOP09StandaloneStream(t *testing.T) {
+	ctx, cancel := context.WithTimeout(t.Context(), 60*time.Second)
+	defer cancel()
+	n := newNewsroom(t, false)
+	s, heard := n.listener(t)
+	if err := s.Subscribe(ctx, "news://today"); err != nil {
+		t.Fatal(err)
+	}
+	n.updates(ctx, t, heard)
+	n.mu.Lock()
+	n.refused = 1
+	n.cut()
+	n.mu.Unlock()
+	streams := 1
+	for streams < 3 && ctx.Err() == nil { // what was sent before the cut may still be heard
+		n.updates(ctx, t, heard)
+		n.mu.Lock()
+		streams = n.streams
+		n.mu.Unlock()
+	}
+	n.updates(ctx, t, heard)
+	if st := s.Status(); streams != 3 || st.Generation != 1 || st.State != StateReady {
+		t.Errorf("%d streams, %+v", streams, st)
+	}
+}
+
+// TestOP09ForgottenSession shows that a session of which the stream's 404 tells is replaced, though nobody makes requests.
+func TestOP09ForgottenSession(t *testing.T) {
+	ctx, cancel := context.WithTimeout(t.Context(), 60*time.Second)
+	defer cancel()
+	n := newNewsroom(t, false)
+	s, heard := n.listener(t)
+	events := s.Events(ctx)
+	if err := s.Subscribe(ctx, "news://today"); err != nil {
+		t.Fatal(err)
+	}
+	n.updates(ctx, t, heard)
+	n.restart()
+	n.CloseClientConnections()
+	for e := range events {
+		if e.Recovery != nil {
+			if !strings.Contains(e.Recovery.Cause, "404") {
+				t.Errorf("%+v", e.Recovery)
+			}
+			break
+		}
+	}
+	n.updates(ctx, t, heard)
+}
+
+// TestOP09NoStream shows that a server that offers no stream of notifications works, whatever it answers.
+func TestOP09NoStream(t *testing.T) {
+	for _, status := range []int{http.StatusMethodNotAllowed, http.StatusNotFound, http.StatusNotAcceptable, http.StatusOK} {
+		r := newRestartable(t)
+		asked := make(chan struct{}, 10)
+		r.handle = func(w http.ResponseWriter, req *http.Request, _ string) bool {
+			if req.Method == http.MethodGet {
+				asked <- struct{}{}
+				w.WriteHeader(status)
+				return true
+			}
+			return false
+		}
+		s := NewSupervisor(&Dialer{OnNotification: func(string, Notification) {}}, r.entry())
+		s.Keep()
+		if _, err := list(t.Context(), s); err != nil {
+			t.Error(status, err)
+		}
+		<-asked
+		if _, err := list(t.Context(), s); err != nil || s.Status().Generation != 1 || len(asked) != 0 {
+			t.Errorf("%d: %v, %+v, asked %d more", status, err, s.Status(), len(asked))
+		}
+		_ = s.Close()
+	}
+}
+
+// TestRC05ToolsOfTheRevived shows that a server that comes back has its tools again, without anybody asking, and that it is
+// told when they are others.
+func TestRC05ToolsOfTheRevived(t *testing.T) {
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	n := newNewsroom(t, false)
+	tool := func(name string) {
+		n.current().AddTool(&mcp.Tool{Name: name, InputSchema: json.RawMessage(`{"type":"object"}`)},
+			func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+				return &mcp.CallToolResult{}, nil
+			})
+	}
+	names := func(l List) []string {
+		var all []string
+		for _, item := range l.Items {
+			var t struct {
+				Name string `json:"name"`
+			}
+			_ = json.Unmarshal(item, &t)
+			all = append(all, t.Name)
+		}
+		return all
+	}
+	tool("one")
+	s, _ := n.listener(t)
+	tools, err := s.Tools(ctx)
+	if err != nil || !slices.Equal(names(tools), []string{"one"}) {
+		t.Fatal(names(tools), err)
+	}
+	events := s.Events(ctx)
+	changed := func() {
+		t.Helper()
+		for e := range events {
+			if e.ToolsChanged {
+				return
+			}
+		}
+		t.Error("nobody was told")
+	}
+	tool("two") // while the session lasts: the server says so
+	changed()
+	if tools, err = s.Tools(ctx); err != nil || !slices.Equal(names(tools), []string{"one", "two"}) {
+		t.Error(names(tools), err)
+	}
+	n.restart()
+	tool("three")
+	n.CloseClientConnections()
+	changed()
+	if tools, err = s.Tools(ctx); err != nil || !slices.Equal(names(tools), []string{"three"}) {
+		t.Error(names(tools), err)
+	}
+}
