@@ -23,6 +23,7 @@ type newsroom struct {
 
 	mu      sync.Mutex
 	server  *mcp.Server
+	servers []*mcp.Server // all there have been
 	handler http.Handler
 	// refused is how many requests for the stream of notifications are answered with an error, streams how many of them
 	// there have been; cut ends the one there is.
@@ -42,6 +43,11 @@ func newNewsroom(t *testing.T, stateless bool) *newsroom {
 	t.Cleanup(func() {
 		n.CloseClientConnections()
 		n.Close()
+		for _, server := range n.servers {
+			for session := range server.Sessions() {
+				_ = session.Close() // the forgotten ones, too: the SDK keeps a goroutine for each
+			}
+		}
 	})
 	return n
 }
@@ -73,7 +79,7 @@ func (n *newsroom) restart() {
 	handler := mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return server }, &mcp.StreamableHTTPOptions{Stateless: n.stateless})
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	n.server, n.handler = server, handler
+	n.server, n.handler, n.servers = server, handler, append(n.servers, server)
 }
 
 func (n *newsroom) serve(w http.ResponseWriter, req *http.Request) {
