@@ -447,6 +447,8 @@ type sessionBody struct {
 type recoveryBody struct {
 	Cause     string `json:"cause"`
 	ElapsedMS int64  `json:"elapsed_ms"`
+	Repeated  bool   `json:"repeated"`
+	Reason    string `json:"reason,omitempty"`
 }
 
 // sessionBody returns what there is to tell of the session, nil if none was opened.
@@ -465,7 +467,7 @@ func (a *app) sessionBody() *sessionBody {
 		Handshakes:      stats.Handshakes,
 	}
 	if r := stats.Recovery; r != nil {
-		b.Recovery = &recoveryBody{Cause: a.redact.String(r.Cause), ElapsedMS: r.Elapsed.Milliseconds()}
+		b.Recovery = &recoveryBody{Cause: a.redact.String(r.Cause), ElapsedMS: r.Elapsed.Milliseconds(), Repeated: r.Repeated, Reason: r.Reason}
 	}
 	return b
 }

@@ -4,7 +4,9 @@ import (
 	"io"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -184,6 +186,7 @@ func valuesOf(original config.Server) []entryValue {
 	limit(limits.MaxRequest)
 	limit(limits.Wait)
 	limit(limits.SessionWait)
+	upkeep(original, add)
 	if s.URL != "" {
 		yesNo("skip_preflight", s.SkipPreflight)
 	}
@@ -194,4 +197,37 @@ func valuesOf(original config.Server) []entryValue {
 		words("tools.exclude", s.Tools.Exclude)
 	}
 	return values
+}
+
+// upkeep adds the values for a session that is held open, as far as the entry sets them: what is built in concerns
+// programs that hold one for long.
+func upkeep(s config.Server, add func(key string, value any, text string)) {
+	u := session.UpkeepFor(s)
+	number := func(key string, set, value int) {
+		if set != 0 {
+			add(key, value, strconv.Itoa(value))
+		}
+	}
+	duration := func(key string, set, value time.Duration) {
+		if set != 0 {
+			text := shortDuration(value)
+			add(key, text, text)
+		}
+	}
+	switch {
+	case s.Keepalive == config.Off:
+		add("keepalive", "off", "off")
+	case s.Keepalive != 0:
+		text := shortDuration(u.Keepalive.Value)
+		if u.Keepalive.Note != "" {
+			text += " (" + u.Keepalive.Note + ")"
+		}
+		add("keepalive", text, text)
+	}
+	number("retry.initial", s.Retry.Initial, u.Initial)
+	number("retry.reconnect", s.Retry.Reconnect, u.Reconnect)
+	duration("retry.park_interval", s.Retry.ParkInterval, u.ParkInterval)
+	duration("retry.max_backoff", s.Retry.MaxBackoff, u.MaxBackoff)
+	number("breaker.threshold", s.Breaker.Threshold, u.Threshold)
+	duration("breaker.cooldown", s.Breaker.Cooldown, u.Cooldown)
 }

@@ -352,6 +352,11 @@ the working directory.
   max_timeout      one request however much progress it reports
   wait             for a server that is not there yet: 4s
   session_wait     for a fresh session when one was lost: 15s
+  keepalive        sign of life of a session that is held open: 3m; off
+  retry            initial, reconnect: failures in a row before a server that
+                   is held open is parked; park_interval, max_backoff
+  breaker          threshold, cooldown: when requests are refused for a while,
+                   because those before were lost on the way
   skip_preflight   true: leave the verdict to the handshake
   tools            include and exclude: globs on the names of tools
 

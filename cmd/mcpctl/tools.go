@@ -391,6 +391,13 @@ func (a *app) tellRecovery() {
 		return
 	}
 	if r := a.used.Stats().Recovery; r != nil {
-		a.note(fmt.Sprintf("the session was lost (%s) and replaced in %s", render.OneLine(r.Cause), shortLatency(r.Elapsed)))
+		text := fmt.Sprintf("the session was lost (%s) and replaced in %s", render.OneLine(r.Cause), shortLatency(r.Elapsed))
+		switch {
+		case r.Repeated:
+			text += "; the request was sent again: " + r.Reason
+		case r.Reason != "":
+			text += "; the request was not sent again: " + r.Reason
+		}
+		a.note(text)
 	}
 }

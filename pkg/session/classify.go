@@ -49,20 +49,29 @@ const (
 	kindConfig
 )
 
-// verdict says what may be done about a failed request.
+// verdict says what may be done about a failed request, and why.
 type verdict struct {
 	// fresh asks for a replacement of the session, repeat for one repetition of the request.
 	fresh, repeat bool
+	// why is the reason for repeating the request, or for not doing so; "" where there is no question of it.
+	why string
 }
 
 // decide is the at-most-once rule: a request that may have been executed is repeated only if that does no harm.
 func decide(k kind, repeatable bool) verdict {
 	switch k {
-	case kindExpired, kindNotSent:
-		return verdict{fresh: true, repeat: true}
+	case kindExpired:
+		return verdict{fresh: true, repeat: true, why: "the server refused it with the session"}
+	case kindNotSent:
+		return verdict{fresh: true, repeat: true, why: "nothing of it had been sent"}
 	case kindSevered, kindUncertain:
-		return verdict{fresh: true, repeat: repeatable}
-	case kindProtocol, kindBusy, kindAuth, kindBroken, kindAnswered, kindTimeout, kindInterrupted, kindConfig:
+		if repeatable {
+			return verdict{fresh: true, repeat: true, why: "it may have been executed, and may be executed twice"}
+		}
+		return verdict{fresh: true, why: "it may have been executed, and is not known to be safe to repeat"}
+	case kindBroken:
+		return verdict{why: "it may have been executed, and is not known to be safe to repeat"}
+	case kindProtocol, kindBusy, kindAuth, kindAnswered, kindTimeout, kindInterrupted, kindConfig:
 	}
 	return verdict{}
 }

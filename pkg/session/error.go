@@ -154,4 +154,6 @@ type Recovery struct {
 	Elapsed time.Duration
 	// Repeated is set when the request was sent once more on the fresh session.
 	Repeated bool
+	// Reason says why the request was repeated, or why not. It is empty for a replacement that no request had asked for.
+	Reason string
 }

@@ -82,7 +82,9 @@ func (s *Supervisor) recover(ctx context.Context, req Request, lost *Session, se
 	if err == nil && !decide(failure.kind, req.Repeatable || req.RetryUnsafe).repeat {
 		req.resolve(ctx, fresh)
 	}
-	repeat := decide(failure.kind, req.Repeatable || req.RetryUnsafe).repeat
+	v := decide(failure.kind, req.Repeatable || req.RetryUnsafe)
+	repeat := v.repeat
+	rec.Reason = v.why
 	if err != nil {
 		known := repeat && (req.Repeatable || failure.Outcome != OutcomeUnknown)
 		return lost, s.notReplaced(failure, err, rec, known, ended(ctx))
@@ -99,7 +101,7 @@ func (s *Supervisor) recover(ctx context.Context, req Request, lost *Session, se
 		return fresh, err
 	}
 	again.Recovery = rec
-	v := decide(again.kind, req.Repeatable)
+	v = decide(again.kind, req.Repeatable)
 	switch {
 	case v.fresh && !v.repeat || !req.Repeatable && failure.Outcome == OutcomeUnknown && again.Outcome != OutcomeExecuted:
 		out := unknownOutcome(again, rec)
@@ -203,12 +205,12 @@ func (s *Supervisor) notReplaced(failure *Error, err error, rec *Recovery, harml
 func unknownOutcome(failure *Error, rec *Recovery) *Error {
 	out := *failure
 	out.Class, out.Outcome, out.Retryable, out.Recovery = ClassUnknownOutcome, OutcomeUnknown, false, rec
-	out.Message = fmt.Sprintf("the connection failed after the request was sent (%s); it may have been executed, so it was not repeated", failure.Message)
+	out.Message = fmt.Sprintf("the connection failed after the request was sent (%s); %s, so it was not repeated", failure.Message, decide(kindSevered, false).why)
 	if rec != nil && rec.Repeated { // the repetition is meant: what came before it had been refused
 		out.Message = fmt.Sprintf("the connection failed after the request was sent again (%s); it may have been executed", failure.Message)
 	}
 	if mayHaveRun(failure) { // the connection is as it was
-		out.Message = fmt.Sprintf("the request failed at the server (%s); it may have been executed, so it was not repeated", failure.Message)
+		out.Message = fmt.Sprintf("the request failed at the server (%s); %s, so it was not repeated", failure.Message, decide(kindBroken, false).why)
 	}
 	out.Hint = "check with a read-only call whether it took effect"
 	if rec != nil && rec.NewGeneration > 0 {

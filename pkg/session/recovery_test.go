@@ -416,7 +416,8 @@ func TestSE06NoFreshSession(t *testing.T) {
 
 // TestDecide shows the at-most-once rule, row by row.
 func TestDecide(t *testing.T) {
-	for k, want := range map[kind][2]verdict{ // not repeatable, repeatable
+	type answer struct{ fresh, repeat bool }
+	for k, want := range map[kind][2]answer{ // not repeatable, repeatable
 		kindExpired:     {{true, true}, {true, true}},
 		kindNotSent:     {{true, true}, {true, true}},
 		kindSevered:     {{true, false}, {true, true}},
@@ -431,8 +432,12 @@ func TestDecide(t *testing.T) {
 		kindConfig:      {},
 	} {
 		for i, repeatable := range []bool{false, true} {
-			if got := decide(k, repeatable); got != want[i] {
+			v := decide(k, repeatable)
+			if got := (answer{v.fresh, v.repeat}); got != want[i] {
 				t.Errorf("kind %d, repeatable %v: %+v, want %+v", k, repeatable, got, want[i])
+			}
+			if v.fresh && v.why == "" {
+				t.Errorf("kind %d, repeatable %v: no reason", k, repeatable)
 			}
 		}
 	}
