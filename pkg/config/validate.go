@@ -143,8 +143,15 @@ func (s Server) problems() []problem {
 	for _, limit := range []struct {
 		key   string
 		value time.Duration
-	}{{"connect_timeout", s.ConnectTimeout}, {"timeout", s.Timeout}, {"max_timeout", s.MaxTimeout}, {"wait", s.Wait}, {"session_wait", s.SessionWait},
-		{"keepalive", max(s.Keepalive, 0)}, {"retry.park_interval", s.Retry.ParkInterval}, {"retry.max_backoff", s.Retry.MaxBackoff},
+	}{
+		{"connect_timeout", s.ConnectTimeout},
+		{"timeout", s.Timeout},
+		{"max_timeout", s.MaxTimeout},
+		{"wait", s.Wait},
+		{"session_wait", s.SessionWait},
+		{"keepalive", max(s.Keepalive, 0)},
+		{"retry.park_interval", s.Retry.ParkInterval},
+		{"retry.max_backoff", s.Retry.MaxBackoff},
 		{"breaker.cooldown", s.Breaker.Cooldown},
 	} {
 		switch {

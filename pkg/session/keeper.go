@@ -108,7 +108,7 @@ func (s *Supervisor) keep() {
 		case sess != nil:
 			s.watch(sess)
 		case open != nil:
-			s.await(s.ctx, open, held)
+			_, _ = s.await(s.ctx, open, held)
 		default:
 			s.rest(pause, ever)
 		}

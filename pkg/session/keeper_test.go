@@ -48,7 +48,7 @@ func newTown(t *testing.T, name string) *town {
 		defer w.mu.Unlock()
 		w.requests = append(w.requests, method)
 	}
-	w.restartable.handle = func(rw http.ResponseWriter, req *http.Request, method string) bool {
+	w.handle = func(rw http.ResponseWriter, req *http.Request, method string) bool {
 		w.mu.Lock()
 		answer := w.answer
 		w.mu.Unlock()
@@ -175,25 +175,24 @@ func region(towns ...*town) *Dialer {
 	}}
 }
 
-// kept runs a test on a supervisor that holds one town connected. When it is over, nothing is left: the bubble sees to it.
-func kept(t *testing.T, change func(*config.Server), test func(t *testing.T, w *town, s *Supervisor)) {
+// kept returns a town and a supervisor that holds it connected. When the test is over, nothing is left: the bubble sees to
+// it.
+func kept(t *testing.T, change func(*config.Server)) (*town, *Supervisor) {
 	t.Helper()
-	synctest.Test(t, func(t *testing.T) {
-		w := newTown(t, "town")
-		server := w.entry()
-		if change != nil {
-			change(&server)
-		}
-		s := NewSupervisor(region(w), server)
-		t.Cleanup(func() { _ = s.Close() })
-		s.Keep()
-		synctest.Wait()
-		if st := s.Status(); st.State != StateReady {
-			t.Fatalf("%s: %s", st.State, st.Reason)
-		}
-		w.asked()
-		test(t, w, s)
-	})
+	w := newTown(t, "town")
+	server := w.entry()
+	if change != nil {
+		change(&server)
+	}
+	s := NewSupervisor(region(w), server)
+	t.Cleanup(func() { _ = s.Close() })
+	s.Keep()
+	synctest.Wait()
+	if st := s.Status(); st.State != StateReady {
+		t.Fatalf("%s: %s", st.State, st.Reason)
+	}
+	w.asked()
+	return w, s
 }
 
 // pass lets time pass, and what is due happen.
@@ -217,7 +216,8 @@ func nearly(got, want []int) bool {
 }
 
 func TestKA01IdleSessions(t *testing.T) {
-	kept(t, nil, func(t *testing.T, w *town, _ *Supervisor) {
+	synctest.Test(t, func(t *testing.T) {
+		w, _ := kept(t, nil)
 		pass(179 * time.Second)
 		if n := w.asked(); len(n) != 0 {
 			t.Errorf("asked early: %v", n)
@@ -234,7 +234,8 @@ func TestKA01IdleSessions(t *testing.T) {
 }
 
 func TestKA01NotWhileInUse(t *testing.T) {
-	kept(t, nil, func(t *testing.T, w *town, s *Supervisor) {
+	synctest.Test(t, func(t *testing.T) {
+		w, s := kept(t, nil)
 		pass(100 * time.Second)
 		if _, err := list(t.Context(), s); err != nil {
 			t.Fatal(err)
@@ -274,7 +275,8 @@ func TestKA01Configured(t *testing.T) {
 		"off":       {config.Off, time.Hour, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
-			kept(t, func(s *config.Server) { s.Keepalive = c.keepalive }, func(t *testing.T, w *town, s *Supervisor) {
+			synctest.Test(t, func(t *testing.T) {
+				w, s := kept(t, func(s *config.Server) { s.Keepalive = c.keepalive })
 				pass(c.after)
 				if n := w.asked(); n["ping"] != c.pings {
 					t.Errorf("%v, want %d pings", n, c.pings)
@@ -292,7 +294,8 @@ func TestKA02PingIsNotKnown(t *testing.T) {
 		`{"code":-32000,"message":"No handler for request ping"}`,
 	} {
 		t.Run(refusal, func(t *testing.T) {
-			kept(t, nil, func(t *testing.T, w *town, s *Supervisor) {
+			synctest.Test(t, func(t *testing.T) {
+				w, s := kept(t, nil)
 				w.answers(func(rw http.ResponseWriter, req *http.Request, method string) bool {
 					if method != "ping" {
 						return false
@@ -323,7 +326,8 @@ func TestKA02SilenceIsConfirmed(t *testing.T) {
 			return false
 		}
 	}
-	kept(t, nil, func(t *testing.T, w *town, s *Supervisor) {
+	synctest.Test(t, func(t *testing.T) {
+		w, s := kept(t, nil)
 		w.answers(silent("ping"))
 		pass(200 * time.Second)
 		if n := w.asked(); n["ping"] != 1 || n["tools/list"] != 1 || n["initialize"] != 0 {
@@ -331,7 +335,8 @@ func TestKA02SilenceIsConfirmed(t *testing.T) {
 		}
 		wantState(t, s, StateReady)
 	})
-	kept(t, nil, func(t *testing.T, w *town, s *Supervisor) {
+	synctest.Test(t, func(t *testing.T) {
+		w, s := kept(t, nil)
 		w.answers(silent("ping", "tools/list"))
 		pass(180*time.Second + 2*signBound + time.Second)
 		if n := w.asked(); n["initialize"] != 1 {
@@ -347,7 +352,8 @@ func TestKA02SilenceIsConfirmed(t *testing.T) {
 // TestRC01Pauses shows when a lost connection is replaced: at once, then with pauses that double, and, parked, once in
 // five minutes.
 func TestRC01Pauses(t *testing.T) {
-	kept(t, nil, func(t *testing.T, w *town, s *Supervisor) {
+	synctest.Test(t, func(t *testing.T) {
+		w, s := kept(t, nil)
 		pass(time.Second)
 		w.restart()
 		begin := time.Now().Add(179 * time.Second) // of the keepalive that finds out
@@ -374,7 +380,8 @@ func TestRC01Pauses(t *testing.T) {
 // TestRC01LongestPause shows that the pauses stop growing.
 func TestRC01LongestPause(t *testing.T) {
 	change := func(s *config.Server) { s.Retry = config.Retry{Reconnect: 50, MaxBackoff: 10 * time.Second} }
-	kept(t, change, func(t *testing.T, w *town, _ *Supervisor) {
+	synctest.Test(t, func(t *testing.T) {
+		w, _ := kept(t, change)
 		pass(180 * time.Second) // it proves itself
 		w.restart()
 		begin := time.Now().Add(180 * time.Second)
@@ -441,6 +448,7 @@ func TestRC02NoStorm(t *testing.T) {
 func TestRC02Proof(t *testing.T) {
 	prove := map[string]func(*testing.T, *Supervisor){
 		"a request": func(t *testing.T, s *Supervisor) {
+			t.Helper()
 			if _, err := list(t.Context(), s); err != nil {
 				t.Error(err)
 			}
@@ -449,7 +457,8 @@ func TestRC02Proof(t *testing.T) {
 	}
 	for name, prove := range prove {
 		t.Run(name, func(t *testing.T) {
-			kept(t, nil, func(t *testing.T, w *town, s *Supervisor) {
+			synctest.Test(t, func(t *testing.T) {
+				w, s := kept(t, nil)
 				pass(180 * time.Second)
 				w.restart()
 				pass(183 * time.Second)
@@ -500,7 +509,7 @@ func TestRC03Permanent(t *testing.T) {
 		}
 	}
 	for name, c := range map[string]struct {
-		break_ func(*town, *config.Server)
+		damage func(*town, *config.Server)
 		state  State
 		class  Class
 		again  bool
@@ -517,7 +526,7 @@ func TestRC03Permanent(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				w := newTown(t, "town")
 				server := w.entry()
-				c.break_(w, &server)
+				c.damage(w, &server)
 				s := NewSupervisor(region(w), server)
 				t.Cleanup(func() { _ = s.Close() })
 				s.Keep()
@@ -600,7 +609,8 @@ func TestRC04AttachingWakesTheStale(t *testing.T) {
 
 // TestRC04ARequestWakes shows that a request does not wait for the planned attempt.
 func TestRC04ARequestWakes(t *testing.T) {
-	kept(t, nil, func(t *testing.T, w *town, s *Supervisor) {
+	synctest.Test(t, func(t *testing.T) {
+		w, s := kept(t, nil)
 		pass(180 * time.Second)
 		w.restart()
 		pass(10 * time.Minute)
@@ -619,21 +629,23 @@ func TestRC04ARequestWakes(t *testing.T) {
 
 // TestRC04ReconnectReplacesTheHealthy shows an explicit reconnect.
 func TestRC04ReconnectReplacesTheHealthy(t *testing.T) {
-	kept(t, nil, func(t *testing.T, w *town, s *Supervisor) {
+	synctest.Test(t, func(t *testing.T) {
+		w, s := kept(t, nil)
 		sess, err := s.Reconnect(t.Context())
 		if err != nil || sess.Info().Generation != 2 {
 			t.Errorf("%v", err)
 		}
 		pass(0)
 		wantState(t, s, StateReady)
-		w.Server.CloseClientConnections()
+		w.CloseClientConnections()
 	})
 }
 
 // TestRC06RequestsWait shows that a request that comes while a replacement is under way, or between two attempts, waits
 // for the fresh session as long as one that met the loss.
 func TestRC06RequestsWait(t *testing.T) {
-	kept(t, nil, func(t *testing.T, w *town, s *Supervisor) {
+	synctest.Test(t, func(t *testing.T) {
+		w, s := kept(t, nil)
 		pass(180 * time.Second)
 		w.restart()
 		pass(182 * time.Second)
@@ -662,7 +674,8 @@ func TestRC06RequestsWait(t *testing.T) {
 
 // TestRC06Joined shows that a request that joins an attempt of the keeper's lends it its patience.
 func TestRC06Joined(t *testing.T) {
-	kept(t, nil, func(t *testing.T, w *town, s *Supervisor) {
+	synctest.Test(t, func(t *testing.T) {
+		w, s := kept(t, nil)
 		pass(180 * time.Second)
 		w.restart()
 		reached, release := make(chan struct{}), make(chan struct{})
@@ -707,7 +720,8 @@ func severing(w *town, broken *atomic.Bool) {
 }
 
 func TestCB01Breaker(t *testing.T) {
-	kept(t, nil, func(t *testing.T, w *town, s *Supervisor) {
+	synctest.Test(t, func(t *testing.T) {
+		w, s := kept(t, nil)
 		var broken atomic.Bool
 		broken.Store(true)
 		severing(w, &broken)
@@ -753,7 +767,8 @@ func TestCB01Breaker(t *testing.T) {
 }
 
 func TestCB01HalfOpenLetsOneThrough(t *testing.T) {
-	kept(t, nil, func(t *testing.T, w *town, s *Supervisor) {
+	synctest.Test(t, func(t *testing.T) {
+		w, s := kept(t, nil)
 		var broken atomic.Bool
 		broken.Store(true)
 		severing(w, &broken)
@@ -807,7 +822,8 @@ func TestCB01WhatDoesNotCount(t *testing.T) {
 	}
 	for name, answer := range answers {
 		t.Run(name, func(t *testing.T) {
-			kept(t, func(s *config.Server) { s.Timeout = 5 * time.Second }, func(t *testing.T, w *town, s *Supervisor) {
+			synctest.Test(t, func(t *testing.T) {
+				w, s := kept(t, func(s *config.Server) { s.Timeout = 5 * time.Second })
 				w.answers(func(rw http.ResponseWriter, req *http.Request, method string) bool {
 					if method == "tools/call" {
 						answer(w, rw, req)
@@ -830,6 +846,7 @@ func TestCB01WhatDoesNotCount(t *testing.T) {
 // alone does not. Threshold 0 is no breaker.
 func TestCB01WhatCloses(t *testing.T) {
 	open := func(t *testing.T, w *town, s *Supervisor) {
+		t.Helper()
 		var broken atomic.Bool
 		broken.Store(true)
 		severing(w, &broken)
@@ -847,18 +864,21 @@ func TestCB01WhatCloses(t *testing.T) {
 			t.Errorf("%v", err)
 		}
 	}
-	kept(t, nil, func(t *testing.T, w *town, s *Supervisor) {
+	synctest.Test(t, func(t *testing.T) {
+		w, s := kept(t, nil)
 		open(t, w, s)
 		s.Wake()
 		works(t, s, true)
 	})
-	kept(t, func(s *config.Server) { s.Breaker.Cooldown = time.Hour }, func(t *testing.T, w *town, s *Supervisor) {
+	synctest.Test(t, func(t *testing.T) {
+		w, s := kept(t, func(s *config.Server) { s.Breaker.Cooldown = time.Hour })
 		open(t, w, s)
 		works(t, s, false) // on a session that was opened after the last failure
 		pass(181 * time.Second)
 		works(t, s, true)
 	})
-	kept(t, func(s *config.Server) { s.Breaker.Threshold = config.Off }, func(t *testing.T, w *town, s *Supervisor) {
+	synctest.Test(t, func(t *testing.T) {
+		w, s := kept(t, func(s *config.Server) { s.Breaker.Threshold = config.Off })
 		var broken atomic.Bool
 		broken.Store(true)
 		severing(w, &broken)

@@ -68,7 +68,7 @@ func (n *newsroom) restart() {
 	})
 	server.AddReceivingMiddleware(func(next mcp.MethodHandler) mcp.MethodHandler {
 		return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
-			if p, ok := req.GetParams().(*mcp.SetLoggingLevelParams); ok {
+			if p, ok := req.GetParams().(*mcp.SetLoggingLevelParams); ok { //nolint:staticcheck // servers of the legacy era have it
 				n.mu.Lock()
 				n.level = string(p.Level)
 				n.mu.Unlock()

@@ -271,15 +271,16 @@ func (s *Supervisor) acquire(ctx context.Context, above int, why string) (*Sessi
 		}
 		s.mu.Unlock()
 
+		waiting, cancel := ctx, func() {}
 		if short { // its own limit is another's
-			var cancel context.CancelFunc
-			ctx, cancel = withLimit(ctx, whole)
-			defer cancel()
+			waiting, cancel = withLimit(ctx, whole)
 		}
-		last, done := s.await(ctx, a, !doomed)
+		last, done := s.await(waiting, a, !doomed)
+		why, err := context.Cause(waiting), waiting.Err()
+		cancel()
 		switch {
 		case !done:
-			e := classify(evidence{server: s.server.Name, method: "connect", ctx: context.Cause(ctx), err: ctx.Err()})
+			e := classify(evidence{server: s.server.Name, method: "connect", ctx: why, err: err})
 			e.last = last
 			return nil, e
 		case a.err == nil || doomed:
