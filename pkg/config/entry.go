@@ -13,6 +13,7 @@ func entryKeys() []string {
 	return []string{
 		"command", "args", "env", "inherit_env", "cwd", "url", "headers", "tls", "proxy", "transport", "protocol",
 		"enabled", "connect_timeout", "timeout", "max_timeout", "wait", "session_wait", "skip_preflight", "tools",
+		"health",
 	}
 }
 
@@ -119,7 +120,9 @@ func (e *entry) read(s *Server, f field) {
 		s.SkipPreflight = e.boolean(f, false)
 	case "tools":
 		e.tools(s, f)
-	case "auth", "oauth", "retry", "breaker", "health", "smoke", "keepalive":
+	case "health":
+		e.health(s, f)
+	case "auth", "oauth", "retry", "breaker", "smoke", "keepalive":
 		e.fail(f.key, f.name, "this version does not support the key yet", "remove it")
 		return
 	default:
