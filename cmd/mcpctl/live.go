@@ -21,7 +21,11 @@ const (
 // live shows what is being done, with the time it takes, on a line of stderr's terminal that comes after half a second.
 // The line is gone when the function it returns has been called. Where there is no terminal, one note tells of it when it
 // takes long.
-func (a *app) live(what string) (stop func()) {
+func (a *app) live(what string) (stop func()) { return a.liveText(func() string { return what }) }
+
+// liveText is live for work whose state is worth a look: what is asked anew each time that the line is brought up to date.
+// It may be called at any moment until stop has returned.
+func (a *app) liveText(what func() string) (stop func()) {
 	start := time.Now()
 	if !a.io.CanAnimate() || a.global.verbose > 0 || a.json() && a.io.StdoutTTY() {
 		var noting sync.Mutex
@@ -30,7 +34,7 @@ func (a *app) live(what string) (stop func()) {
 			noting.Lock()
 			defer noting.Unlock()
 			if !over {
-				a.note(fmt.Sprintf("%s: %s so far", render.OneLine(what), time.Since(start).Round(time.Second)))
+				a.note(fmt.Sprintf("%s: %s so far", render.OneLine(what()), time.Since(start).Round(time.Second)))
 			}
 		})
 		return func() {
@@ -51,7 +55,7 @@ func (a *app) live(what string) (stop func()) {
 		tick := time.NewTicker(liveInterval)
 		defer tick.Stop()
 		for {
-			line := fmt.Sprintf("%s … %s", render.OneLine(what), time.Since(start).Truncate(100*time.Millisecond))
+			line := fmt.Sprintf("%s … %s", render.OneLine(what()), time.Since(start).Truncate(100*time.Millisecond))
 			a.showLive(render.Cut(a.redact.String(line), a.io.Width()-1))
 			select {
 			case <-done:
