@@ -45,8 +45,8 @@ arguments are checked against the tool's schema, and it is called once. mcpctl c
 					f.Class = "tool"
 				}
 				f.Detail = "text: " + firstWords(answerText(answer))
-			} else if n.sent > 1 {
-				f = warn(f.Message+"; it was "+n.said()+": "+n.loss, "see why the session does not last")
+			} else if n.lost {
+				f = warn(fmt.Sprintf("%s, after it had to be repeated on a fresh session (%s)", f.Message, n.loss), "see why the session does not last")
 			}
 			f.Data = data
 			t.healthy = f.Status != Fail

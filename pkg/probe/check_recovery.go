@@ -96,7 +96,7 @@ ready, and with --kill-session=N the least, the median and the greatest of N kil
 				switch {
 				case r.handshakes == 0 && r.err != nil:
 					f := failure(r.err)
-					f.Message = d.which(f.Message)
+					f.Message = d.which("no fresh session came: " + f.Message)
 					return f
 				case r.handshakes == 0:
 					return Finding{

@@ -43,7 +43,7 @@ func listed(ctx context.Context, t *Target, method, noun string) Finding {
 	f.Data = map[string]any{"count": len(list.Items)}
 	if loss := t.repeated[method]; loss != "" {
 		f.Status, f.Detail, f.Data["repeated"] = Warn, loss, true
-		f.Message += "; the first " + method + " was lost, and it had to be repeated on a fresh session: " + loss
+		f.Message += fmt.Sprintf("; the first %s was lost (%s) and had to be repeated on a fresh session", method, loss)
 		f.Fix = "see why the server drops it: a client that does not repeat it shows nothing at all"
 	}
 	if len(list.Problems) > 0 {

@@ -97,7 +97,7 @@ func (n *tries) note(err error) {
 func (n tries) said() string {
 	switch {
 	case n.open > 0:
-		return "an attempt before may have been executed, which does no harm"
+		return "one before may have run, too"
 	case n.refused > 0 && n.unsent == 0:
 		return fmt.Sprintf("refused %s before", times(n.refused))
 	case n.unsent > 0 && n.refused == 0:
