@@ -228,9 +228,11 @@ func (o *doctorOptions) examine(ctx context.Context, a *app, servers []config.Se
 	if a.config != nil {
 		path = a.config.Path
 	}
-	what := "examining " + servers[0].Name
+	const longestName = 24 // of a server beside the counts of a soak, on 80 columns
+	examined, soaked := servers[0].Name, render.Cut(render.OneLine(servers[0].Name), longestName)
 	if len(servers) > 1 {
-		what = fmt.Sprintf("examining %d servers", len(servers))
+		examined = fmt.Sprintf("%d servers", len(servers))
+		soaked = examined
 	}
 	targets := make([]*probe.Target, len(servers))
 	for i, s := range servers {
@@ -242,7 +244,12 @@ func (o *doctorOptions) examine(ctx context.Context, a *app, servers []config.Se
 			targets[i].ConfigPath = path
 		}
 	}
-	stop := a.liveText(func() string { return what + soaking(targets) })
+	stop := a.liveText(func() string {
+		if counts := soaking(targets); counts != "" {
+			return "soaking " + soaked + ": " + counts
+		}
+		return "examining " + examined
+	})
 	defer stop()
 	reports := make([]probe.Report, len(servers))
 	slots := make(chan struct{}, o.parallel)
@@ -275,9 +282,9 @@ func soaking(targets []*probe.Target) string {
 	case !begun:
 		return ""
 	case sum.Kills == 0 && sum.Drops > 0:
-		return fmt.Sprintf(": %d calls, connections dropped %d times, %d lost", sum.Calls, sum.Drops, sum.Lost)
+		return fmt.Sprintf("%d calls, connections dropped %d times, %d lost", sum.Calls, sum.Drops, sum.Lost)
 	}
-	return fmt.Sprintf(": %d calls, %d kills, %d recovered, %d lost", sum.Calls, sum.Kills, sum.Recovered, sum.Lost)
+	return fmt.Sprintf("%d calls, %d kills, %d recovered, %d lost", sum.Calls, sum.Kills, sum.Recovered, sum.Lost)
 }
 
 // fromFile reports whether an entry came from the configuration file.
