@@ -87,7 +87,7 @@ func TestSoakInterrupted(t *testing.T) {
 	<-watching
 	results := byID(r)
 	soak := results["recovery.soak"]
-	if soak.Status != Unknown || !strings.HasPrefix(soak.Message, "interrupted after ") || soak.Data["interrupted"] != true || soak.Data["lost"] != 0 {
+	if soak.Status != Unknown || !strings.HasPrefix(soak.Message, "interrupted after ") || soak.Data["interrupted"] == false || soak.Data["lost"] != 0 {
 		t.Errorf("%+v", soak)
 	}
 	if n, ok := soak.Data["recovered"].(int); !ok || n == 0 || !r.Incomplete {
