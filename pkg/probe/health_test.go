@@ -136,3 +136,12 @@ func TestDrillFails(t *testing.T) {
 		t.Errorf("%s", statuses(r))
 	}
 }
+
+// TestDrillKillsTheWholeGroup shows that a server with children of its own is killed with them (KD-05), and comes back.
+func TestDrillKillsTheWholeGroup(t *testing.T) {
+	r := Run(t.Context(), &Target{Server: child(t, "stdio", "stdio-grandchild"), Kills: 2}, Checks())
+	results := byID(r)
+	if fresh := results["recovery.fresh"]; fresh.Status != Pass || fresh.Data["handshakes"] != 1 || results["recovery.request"].Status != Pass {
+		t.Errorf("%s", statuses(r))
+	}
+}

@@ -9,7 +9,8 @@ package probe
 // quantiles, so a soak of a day needs no more memory than one of a second.
 //
 // A request is repeated once and no more, so it survives one kill and need not survive two. The next kill therefore waits
-// for the end of all requests that met the last one.
+// for the end of all requests that were handed the session that was killed, for they may notice late, and of all that met
+// a loss.
 
 import (
 	"context"
@@ -76,9 +77,11 @@ type soak struct {
 	mu      sync.Mutex
 	counts  SoakCounts
 	elapsed time.Duration
-	// kill is the one that is not over, nil if there is none, and hits counts the requests under way that met a loss.
+	// kill is the one that is not over, nil if there is none.
 	kill *soakKill
-	hits int
+	// flying counts the requests under way by the generation that each was handed first, and hits those that met a loss.
+	flying map[int]int
+	hits   int
 	// calls are the times of the requests that were answered, noticed those from a kill until a request met it, and fresh
 	// those from there until one was handed a later session.
 	calls, noticed, fresh stats.Quantiles
@@ -103,8 +106,8 @@ type soakKill struct {
 	counted bool
 	// noticed is when a request met the loss, and fresh when one was handed a later session; zero before.
 	noticed, fresh time.Time
-	// recovered is set when a request has been answered on a later session, and over is closed when those that met the loss
-	// have come to their end, too.
+	// recovered is set when a request has been answered on a later session, and over is closed when all that may meet the
+	// loss have come to their end, too.
 	recovered bool
 	over      chan struct{}
 }
@@ -112,13 +115,14 @@ type soakKill struct {
 // soakCall is one request on its way. It sees its attempts.
 type soakCall struct {
 	*soak
-	// hit is set when an attempt met a loss.
-	hit bool
+	// first is the generation that it was handed first, 0 before, and hit is set when an attempt met a loss.
+	first int
+	hit   bool
 }
 
 // newSoak returns a soak that can be run.
 func newSoak(ctx context.Context, t *Target) *soak {
-	return &soak{target: t, question: t.drillQuestion(ctx, true), killedBy: map[string]int{}}
+	return &soak{target: t, question: t.drillQuestion(ctx, true), killedBy: map[string]int{}, flying: map[int]int{}}
 }
 
 // run makes requests and kills for the given time, then lets what is under way come to its end. When ctx ends, it
@@ -177,10 +181,7 @@ func (k *soak) call(ctx context.Context) {
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if c.hit {
-		k.hits--
-		k.finish()
-	}
+	k.land(c)
 	if err != nil && ctx.Err() != nil {
 		return
 	}
@@ -212,6 +213,10 @@ func (k *soakCall) handed(s *session.Session) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.watch(s)
+	if k.first == 0 {
+		k.first = generation
+		k.flying[generation]++
+	}
 	p := k.kill
 	if p == nil || generation <= p.generation || !p.fresh.IsZero() {
 		return
@@ -250,12 +255,30 @@ func (k *soakCall) ended(s *session.Session, err error) {
 	}
 }
 
-// finish ends the kill that waits, if its recovery and all requests that met a loss are over. k.mu is held.
-func (k *soak) finish() {
-	if p := k.kill; p != nil && p.recovered && k.hits == 0 {
-		k.kill = nil
-		close(p.over)
+// land takes a request out that is over. k.mu is held.
+func (k *soak) land(c *soakCall) {
+	if c.hit {
+		k.hits--
 	}
+	if k.flying[c.first]--; k.flying[c.first] <= 0 {
+		delete(k.flying, c.first)
+	}
+	k.finish()
+}
+
+// finish ends the kill that waits, if its recovery and all requests that may meet a loss are over. k.mu is held.
+func (k *soak) finish() {
+	p := k.kill
+	if p == nil || !p.recovered || k.hits > 0 {
+		return
+	}
+	for generation := range k.flying {
+		if generation <= p.generation {
+			return
+		}
+	}
+	k.kill = nil
+	close(p.over)
 }
 
 // isLoss reports whether the failure of an attempt says that its session, or its connection, is gone.
