@@ -86,6 +86,8 @@ type HTTPOptions struct {
 	// ConnectTo is the host and the port that are dialled in place of the endpoint's, "" for the endpoint's. A proxy goes
 	// before it.
 	ConnectTo string
+	// Dial opens the TCP connections. If nil, a net.Dialer does.
+	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 }
 
 // HTTP is the round tripper of one connection to an MCP endpoint. See the MCP specification, 2025-11-25, "Streamable

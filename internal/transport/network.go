@@ -63,8 +63,7 @@ func (p *Proxy) address() string {
 
 // wire is what a connection knows of its way to the server.
 type wire struct {
-	opts   HTTPOptions
-	dialer net.Dialer
+	opts HTTPOptions
 	// given is set when we have a client certificate, asked when the server wanted one, answered once it has answered
 	// any request.
 	given           bool
@@ -72,7 +71,10 @@ type wire struct {
 }
 
 func newWire(opts HTTPOptions) *wire {
-	return &wire{opts: opts, dialer: net.Dialer{Timeout: dialTimeout, KeepAlive: 30 * time.Second}}
+	if opts.Dial == nil {
+		opts.Dial = (&net.Dialer{Timeout: dialTimeout, KeepAlive: 30 * time.Second}).DialContext
+	}
+	return &wire{opts: opts}
 }
 
 // transport returns the net/http transport for the way.
@@ -125,7 +127,7 @@ func (w *wire) dial(ctx context.Context, network, addr string) (net.Conn, error)
 	if p == nil && w.opts.ConnectTo != "" {
 		addr = w.opts.ConnectTo
 	}
-	c, err := w.dialer.DialContext(ctx, network, addr)
+	c, err := w.opts.Dial(ctx, network, addr)
 	if err != nil {
 		return nil, err
 	}

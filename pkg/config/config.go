@@ -81,6 +81,11 @@ type Server struct {
 	Wait        time.Duration
 	SessionWait time.Duration
 
+	// Keepalive is how often a session that is held open is asked for a sign of life; Off for never.
+	Keepalive time.Duration
+	Retry     Retry
+	Breaker   Breaker
+
 	SkipPreflight bool
 	Tools         ToolFilter
 	// Health is the call that shows whether the server does its work, nil for none.

@@ -12,8 +12,8 @@ import (
 func entryKeys() []string {
 	return []string{
 		"command", "args", "env", "inherit_env", "cwd", "url", "headers", "tls", "proxy", "transport", "protocol",
-		"enabled", "connect_timeout", "timeout", "max_timeout", "wait", "session_wait", "skip_preflight", "tools",
-		"health",
+		"enabled", "connect_timeout", "timeout", "max_timeout", "wait", "session_wait", "keepalive",
+		"retry", "breaker", "skip_preflight", "tools", "health",
 	}
 }
 
@@ -116,13 +116,19 @@ func (e *entry) read(s *Server, f field) {
 		e.duration(f, f.name, &s.Wait)
 	case "session_wait":
 		e.duration(f, f.name, &s.SessionWait)
+	case "keepalive":
+		e.keepalive(s, f)
+	case "retry":
+		e.retry(s, f)
+	case "breaker":
+		e.breaker(s, f)
 	case "skip_preflight":
 		s.SkipPreflight = e.boolean(f, false)
 	case "tools":
 		e.tools(s, f)
 	case "health":
 		e.health(s, f)
-	case "auth", "oauth", "retry", "breaker", "smoke", "keepalive":
+	case "auth", "oauth", "smoke":
 		e.fail(f.key, f.name, "this version does not support the key yet", "remove it")
 		return
 	default:

@@ -254,7 +254,7 @@ func healthNode(h *Health) *yaml.Node {
 		put(x, "equals", textNode(*h.Expect.Equals))
 	}
 	if h.Expect.Within > 0 {
-		put(x, "max_ms", numberNode(strconv.FormatInt(h.Expect.Within.Milliseconds(), 10)))
+		put(x, "max_ms", digitsNode(strconv.FormatInt(h.Expect.Within.Milliseconds(), 10)))
 	}
 	if len(x.Content) > 0 {
 		put(m, "expect", x)
@@ -266,7 +266,7 @@ func healthNode(h *Health) *yaml.Node {
 func plainNumbers(value any) any {
 	switch v := value.(type) {
 	case json.Number:
-		return numberNode(v.String())
+		return digitsNode(v.String())
 	case []any:
 		for i := range v {
 			v[i] = plainNumbers(v[i])
@@ -279,7 +279,7 @@ func plainNumbers(value any) any {
 	return value
 }
 
-func numberNode(digits string) *yaml.Node {
+func digitsNode(digits string) *yaml.Node {
 	tag := tagInt
 	if strings.ContainsAny(digits, ".eE") {
 		tag = tagFloat

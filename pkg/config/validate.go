@@ -143,7 +143,10 @@ func (s Server) problems() []problem {
 	for _, limit := range []struct {
 		key   string
 		value time.Duration
-	}{{"connect_timeout", s.ConnectTimeout}, {"timeout", s.Timeout}, {"max_timeout", s.MaxTimeout}, {"wait", s.Wait}, {"session_wait", s.SessionWait}} {
+	}{{"connect_timeout", s.ConnectTimeout}, {"timeout", s.Timeout}, {"max_timeout", s.MaxTimeout}, {"wait", s.Wait}, {"session_wait", s.SessionWait},
+		{"keepalive", max(s.Keepalive, 0)}, {"retry.park_interval", s.Retry.ParkInterval}, {"retry.max_backoff", s.Retry.MaxBackoff},
+		{"breaker.cooldown", s.Breaker.Cooldown},
+	} {
 		switch {
 		case limit.value < 0:
 			add(limit.key, limit.value.String()+": must be more than zero", "")
@@ -151,6 +154,7 @@ func (s Server) problems() []problem {
 			add(limit.key, limit.value.String()+": more than 24h", "")
 		}
 	}
+	found = append(found, s.upkeepProblems()...)
 	globs := func(key string, globs []string) {
 		for i, glob := range globs {
 			place := fmt.Sprintf("%s[%d]", key, i)

@@ -78,6 +78,21 @@ func entryNode(s Server) *yaml.Node {
 			putDuration(put, s, key, s.Wait)
 		case "session_wait":
 			putDuration(put, s, key, s.SessionWait)
+		case "keepalive":
+			if s.Keepalive == Off {
+				// Without quotes, as people write it: every reader of ours takes it as it is meant.
+				put(key, &yaml.Node{Kind: yaml.ScalarNode, Tag: tagString, Value: wordOff})
+			} else {
+				putDuration(put, s, key, s.Keepalive)
+			}
+		case "retry":
+			if n := retryNode(s.Retry); n != nil {
+				put(key, n)
+			}
+		case "breaker":
+			if n := breakerNode(s.Breaker); n != nil {
+				put(key, n)
+			}
 		case "skip_preflight":
 			if s.SkipPreflight {
 				put(key, boolNode(true))

@@ -8,6 +8,7 @@ import (
 	"io"
 	"log/slog"
 	"math/rand/v2"
+	"net"
 	"net/http"
 	"net/url"
 	"os"
@@ -49,6 +50,10 @@ type Dialer struct {
 	// LogDir is where the standard error of children is kept, one file for each server; see [LogFile]. It need not exist. If
 	// empty, only the last lines are kept, in memory.
 	LogDir string
+
+	// NetDial opens the TCP connections to servers and proxies, for those who reach them in a way of their own. If nil, a
+	// net.Dialer does.
+	NetDial func(ctx context.Context, network, address string) (net.Conn, error)
 
 	// CacheDir is where the era, the transport and the tools of servers are remembered, to spare round trips. It need not
 	// exist. If empty, nothing is remembered, which is right for questions about a server's health.
@@ -94,12 +99,14 @@ func (d *Dialer) Dial(ctx context.Context, server config.Server) (*Session, erro
 	limits := LimitsFor(server)
 	ctx, cancel := withLimit(ctx, limits.Connect)
 	defer cancel()
-	return d.dial(ctx, server, limits, limits.Connect, limits.Wait.Value, func(*Error) {})
+	until := time.Now().Add(limits.Wait.Value)
+	return d.dial(ctx, server, limits, limits.Connect, func() time.Time { return until }, func(*Error) {})
 }
 
-// dial opens a session. It tries for the given time while the server is coming up; one attempt is bound by the connect
-// limit, and all together by the limit whole, which ends ctx. It reports the failures of attempts as it goes.
-func (d *Dialer) dial(ctx context.Context, server config.Server, limits Limits, whole Limit, patience time.Duration, report func(*Error)) (*Session, error) {
+// dial opens a session. While the server is coming up it tries again until the given time, which may be moved; one attempt
+// is bound by the connect limit, and all together by the limit whole, which ends ctx. It reports the failures of attempts
+// as it goes.
+func (d *Dialer) dial(ctx context.Context, server config.Server, limits Limits, whole Limit, patience func() time.Time, report func(*Error)) (*Session, error) {
 	if err := check(server); err != nil {
 		return nil, err
 	}
@@ -130,7 +137,7 @@ func (d *Dialer) dial(ctx context.Context, server config.Server, limits Limits, 
 		}
 		report(err)
 		noReuse = noReuse || err.kind == kindSevered
-		pause, until := spread(backoff), begin.Add(patience)
+		pause, until := spread(backoff), patience()
 		if left := time.Until(until); left > firstBackoff {
 			pause = min(pause, left-lastMoment) // one more attempt at the very end
 		}
@@ -423,7 +430,7 @@ func (o *opening) httpOptions(legacy bool) transport.HTTPOptions {
 	}
 	return transport.HTTPOptions{
 		Endpoint: o.endpoint(), Header: header, Legacy: legacy, NoReuse: o.noReuse, AnyContent: o.server.SkipPreflight, Mask: o.d.Mask,
-		TLS: o.route.tls, Proxy: o.route.proxy, ConnectTo: o.route.connectTo, Trace: o.d.connTrace(o.server.Name),
+		TLS: o.route.tls, Proxy: o.route.proxy, ConnectTo: o.route.connectTo, Dial: o.d.NetDial, Trace: o.d.connTrace(o.server.Name),
 	}
 }
 
@@ -592,7 +599,7 @@ func firstWords(s string) string {
 
 // connect does the handshake over a transport and completes the session.
 func (o *opening) connect(ctx context.Context, s *Session, t mcp.Transport, version, kind string) *Error {
-	s.server, s.closed = o.server.Name, make(chan struct{})
+	s.server, s.closed, s.retired = o.server.Name, make(chan struct{}), make(chan struct{})
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	s.client = mcp.NewClient(o.d.implementation(), &mcp.ClientOptions{
 		Capabilities: &mcp.ClientCapabilities{},

@@ -304,7 +304,7 @@ func TestSE02NobodyGetsTheOldOne(t *testing.T) {
 		first <- err
 	}()
 	<-opening // the replacement is under way
-	if state, _ := s.State(); state != StateReconnecting {
+	if state := s.Status().State; state != StateReconnecting {
 		t.Errorf("state %s", state)
 	}
 	got := make(chan *Session, 1)

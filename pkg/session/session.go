@@ -87,9 +87,16 @@ type Session struct {
 
 	closeOnce sync.Once
 	closed    chan struct{}
+	// retired is closed when the supervisor hands the session out no more, because it was lost.
+	retired chan struct{}
+	// proven is set once the connection has done something useful: it is not one that opens and dies at once.
+	proven atomic.Bool
+	// unpinged is set when the server has refused ping as a method that it does not know.
+	unpinged atomic.Bool
 
 	mu       sync.Mutex
 	inFlight int
+	used     time.Time     // when the latest request ended
 	idle     chan struct{} // closed when inFlight becomes 0; nil if nobody waits
 	// abandoned counts the requests that were sent and given up.
 	abandoned atomic.Int32
@@ -223,6 +230,7 @@ func (s *Session) end() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.inFlight--
+	s.used = time.Now()
 	if s.inFlight == 0 && s.idle != nil {
 		close(s.idle)
 		s.idle = nil

@@ -9,59 +9,20 @@ package session
 // own and is given up when nobody waits for it any more. Nothing polls: waiters sleep on the opening's channel.
 //
 // A session that was put aside is ended in the background; Close waits for that.
+//
+// That is all as long as nobody calls Keep: between requests nothing happens. With Keep, a goroutine looks after the
+// server in between; see keeper.go.
 
 import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 	"sync"
 	"time"
 
 	"github.com/mcpctl/mcpctl/internal/transport"
 	"github.com/mcpctl/mcpctl/pkg/config"
 )
-
-// State says how a server stands.
-type State string
-
-// The states of a supervisor.
-const (
-	// StateIdle means nothing has been asked yet, or the last session was lost and nobody has asked since.
-	StateIdle State = "idle"
-	// StateConnecting means the first opening is under way.
-	StateConnecting State = "connecting"
-	// StateReady means requests can be made at once.
-	StateReady State = "ready"
-	// StateReconnecting means a lost session is being replaced.
-	StateReconnecting State = "reconnecting"
-	// StateFailed means the last opening failed.
-	StateFailed State = "failed"
-	// StateClosed means the supervisor was closed.
-	StateClosed State = "closed"
-)
-
-// Request says what a request is, for the decision whether it may be repeated.
-type Request struct {
-	// Name is the method, "tools/call", or what a person would call the operation.
-	Name string
-	// Repeatable is set when executing the request twice does no harm: a list, a read, a tool that says of itself that it
-	// is read-only or idempotent.
-	Repeatable bool
-	// RetryUnsafe is set when somebody accepts that a request that may not be repeated is executed twice.
-	RetryUnsafe bool
-	// Hints finds out whether the request is Repeatable, when that is not known beforehand. It is asked only when it makes a
-	// difference, on a session that is ready. If nil, Repeatable says it all.
-	Hints func(context.Context, *Session) bool
-}
-
-// resolve asks the hints, if they are not known.
-func (r *Request) resolve(ctx context.Context, sess *Session) {
-	if !r.Repeatable && r.Hints != nil {
-		r.Repeatable = r.Hints(ctx, sess)
-	}
-	r.Hints = nil
-}
 
 // Stats tell what a supervisor has been through.
 type Stats struct {
@@ -85,6 +46,9 @@ type Supervisor struct {
 	dialer *Dialer
 	server config.Server
 	limits Limits
+	upkeep Upkeep
+	// feeds are told of each change of the status: the supervisor's own, and that of its pool.
+	feeds []*feed
 
 	// ctx ends all openings when the supervisor is closed.
 	ctx    context.Context //nolint:containedctx // the life of the supervisor, not of one call
@@ -100,11 +64,13 @@ type Supervisor struct {
 	latest     *Session // the same, and not forgotten when it is put aside
 	generation int
 	opening    *attempt
-	lastErr    error
 	closed     bool
 	recovery   *Recovery
 	loss       *loss
 	info       Info
+	status     Status
+	keeper     keeper
+	breaker    breaker
 }
 
 // loss is a session that was put aside and has not been replaced yet.
@@ -118,21 +84,11 @@ type loss struct {
 // ever.
 const maxOpenings = 3
 
-// retryHint says what can be done about a server that wants more time than there is.
-func retryHint(after time.Duration) string {
-	const longest = time.Hour // nobody sits and waits for longer
-	if after > longest {
-		return "try again when the server is less busy"
-	}
-	return fmt.Sprintf("try again in %s, or wait for it with --wait %s", after, after+waitMargin)
-}
-
-// waitMargin is what a wait for a busy server should be longer than the server asks for: it may not be exact.
-const waitMargin = 10 * time.Second
-
 // attempt is an opening under way.
 type attempt struct {
 	waiters int
+	// until is when an attempt that failed is followed by no other.
+	until time.Time
 	// doomed is set when nobody waited any more and the opening was given up.
 	doomed bool
 	cancel context.CancelFunc
@@ -150,7 +106,11 @@ func NewSupervisor(d *Dialer, server config.Server) *Supervisor {
 	if d == nil {
 		d = &Dialer{}
 	}
-	s := &Supervisor{dialer: d, server: server.Clone(), limits: LimitsFor(server)}
+	s := &Supervisor{
+		dialer: d, server: server.Clone(), limits: LimitsFor(server), upkeep: UpkeepFor(server), feeds: []*feed{{}},
+		status: Status{Server: server.Name, State: StateIdle, Reason: "nothing has been asked yet", Since: time.Now()},
+		keeper: keeper{nudge: make(chan struct{}, 1)},
+	}
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	s.hurry, s.hasten = context.WithCancel(context.Background())
 	return s
@@ -177,23 +137,56 @@ func (s *Supervisor) Stats() Stats {
 	return st
 }
 
-// State returns the state and the last error, if the state has one.
-func (s *Supervisor) State() (State, error) {
+// Status returns how the server stands.
+func (s *Supervisor) Status() Status {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	switch {
-	case s.closed:
-		return StateClosed, nil
-	case s.opening != nil && s.generation > 0:
-		return StateReconnecting, s.lastErr
-	case s.opening != nil:
-		return StateConnecting, nil
-	case s.current != nil && s.current.Dead() == nil:
-		return StateReady, nil
-	case s.lastErr != nil:
-		return StateFailed, s.lastErr
+	st := s.snapshot()
+	if st.State == StateReady {
+		if dead := s.current.Dead(); dead != nil { // and nobody has noticed yet
+			st.State, st.Reason = StateIdle, dead.Error()
+		}
 	}
-	return StateIdle, nil
+	return st
+}
+
+// Events returns the changes of the status from now on. The channel is closed when ctx ends, or after the supervisor was
+// closed. A reader that is slow misses the oldest ones, and is told how many; nobody ever waits for it.
+func (s *Supervisor) Events(ctx context.Context) <-chan Event { return s.feeds[0].watch(ctx) }
+
+// snapshot returns the status. s.mu is held.
+func (s *Supervisor) snapshot() Status {
+	st := s.status
+	st.Generation, st.Failures, st.Refusing = s.generation, s.keeper.failures, s.breaker.refusing()
+	if s.opening == nil && s.current == nil {
+		st.Next = s.keeper.next
+	}
+	return st
+}
+
+// become changes the state and tells of it. s.mu is held.
+func (s *Supervisor) become(state State, reason string, err error) {
+	s.tell(state, reason, err, nil)
+}
+
+func (s *Supervisor) tell(state State, reason string, err error, rec *Recovery) {
+	from := s.status.State
+	if from == state && s.status.Reason == reason && rec == nil {
+		return
+	}
+	if from != state {
+		s.status.Since = time.Now()
+	}
+	s.status.State, s.status.Reason, s.status.Err = state, reason, err
+	s.publish(Event{From: from, Recovery: rec})
+}
+
+// publish completes an event and hands it out. s.mu is held.
+func (s *Supervisor) publish(e Event) {
+	e.Status, e.Time = s.snapshot(), time.Now()
+	for _, f := range s.feeds {
+		f.publish(e)
+	}
 }
 
 // Session returns a session that is ready, opening one if there is none.
@@ -221,248 +214,10 @@ func (s *Supervisor) ForgetTools() {
 	}
 }
 
-// Do makes a request: fn, on a session that is ready. When the request meets a lost session, the session is replaced,
-// and fn is called once more on the fresh one, if the server cannot have executed it or req says that repeating it does no
-// harm. fn must make one request (or several that only read) and return its error. A server that is busy is asked again
-// after a while, within the request's limit.
-//
-// The failure of a request is an [*Error]; any other error of fn is returned as it is.
-func (s *Supervisor) Do(ctx context.Context, req Request, fn func(context.Context, *Session) error) error {
-	sess, err := s.acquire(ctx, 0, "")
-	if err != nil {
-		return notSent(err)
-	}
-	ctx, cancel := withCap(ctx, s.limits.Request, s.limits.MaxRequest)
-	defer cancel()
-	sent := time.Now()
-	err = s.try(ctx, &req, sess, fn)
-	failure, ok := errors.AsType[*Error](err)
-	if !ok {
-		return err
-	}
-	if !decide(failure.kind, true).fresh {
-		return failure
-	}
-	return s.recover(ctx, req, sess, sent, failure, fn)
-}
-
-// recover replaces the session that a request found lost, and repeats the request if it may be.
-func (s *Supervisor) recover(ctx context.Context, req Request, lost *Session, sent time.Time, failure *Error, fn func(context.Context, *Session) error) error {
-	noticed := time.Now()
-	rec := &Recovery{Cause: failure.Message, OldGeneration: lost.info.Generation, Detect: noticed.Sub(sent)}
-	waitCtx, cancel := withLimit(ctx, s.limits.SessionWait)
-	defer cancel()
-	fresh, err := s.acquire(waitCtx, lost.info.Generation, failure.Message)
-	rec.Elapsed = time.Since(noticed)
-	if err == nil && !decide(failure.kind, req.Repeatable || req.RetryUnsafe).repeat {
-		req.resolve(ctx, fresh)
-	}
-	repeat := decide(failure.kind, req.Repeatable || req.RetryUnsafe).repeat
-	if err != nil {
-		known := repeat && (req.Repeatable || failure.Outcome != OutcomeUnknown)
-		return s.notReplaced(failure, err, rec, known, ended(ctx))
-	}
-	rec.NewGeneration = fresh.info.Generation
-	rec.Repeated = repeat
-	s.recovered(*rec)
-	if !repeat {
-		return unknownOutcome(failure, rec)
-	}
-	err = s.try(ctx, &req, fresh, fn)
-	again, ok := errors.AsType[*Error](err)
-	if !ok {
-		return err
-	}
-	again.Recovery = rec
-	v := decide(again.kind, req.Repeatable)
-	switch {
-	case v.fresh && !v.repeat || !req.Repeatable && failure.Outcome == OutcomeUnknown && again.Outcome != OutcomeExecuted:
-		out := unknownOutcome(again, rec)
-		if failure.Outcome == OutcomeUnknown {
-			out.Message = fmt.Sprintf("the connection failed after the request was sent, and again after its repetition, which was allowed (%s); it may have been executed twice", again.Message)
-		}
-		return out
-	case again.kind == kindExpired || again.kind == kindUncertain:
-		// Another session would be lost too.
-		again.Class = ClassSession
-		again.Message = fmt.Sprintf("a fresh session was accepted and lost again at once: %s", again.Message)
-		again.Hint = "several instances without shared sessions behind one address, or a server that drops sessions?"
-	case v.fresh:
-		again.Message = fmt.Sprintf("it failed again on a fresh session: %s", again.Message)
-	}
-	return again
-}
-
-// notSent is the failure of a request for which no session could be opened.
-func notSent(err error) error {
-	e, ok := errors.AsType[*Error](err)
-	if !ok {
-		return err
-	}
-	out := *e // it is shared by all that waited for the opening
-	out.Outcome = OutcomeNotSent
-	out.Retryable = mayPass(e)
-	return &out
-}
-
-// mayPass reports whether an opening that failed may succeed when it is tried again.
-func mayPass(e *Error) bool {
-	return e.Retryable || e.kind == kindTimeout || e.kind == kindBusy || e.kind == kindExpired || passes(e)
-}
-
-// recovered keeps the latest recovery.
-func (s *Supervisor) recovered(rec Recovery) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.recovery = &rec
-}
-
-// notReplaced is the failure of a request whose session could not be replaced.
-//
-// harmless is set when it is known that the request was not executed, or that this does not matter.
-func (s *Supervisor) notReplaced(failure *Error, err error, rec *Recovery, harmless bool, callers error) error {
-	var e *Error
-	if !errors.As(err, &e) {
-		e = failure
-	}
-	if e.Class == ClassInterrupted {
-		out := *e
-		out.Phase, out.Outcome, out.Evidence, out.Recovery = failure.Phase, failure.Outcome, failure.Evidence, rec
-		out.Message = fmt.Sprintf("interrupted while the lost session was being replaced (%s)", failure.Message)
-		if failure.Outcome == OutcomeUnknown {
-			out.Message += "; the request may have been executed"
-			out.Hint = "check with a read-only call whether it took effect"
-		}
-		return &out
-	}
-	failure.Recovery = rec
-	if !harmless {
-		failure = unknownOutcome(failure, rec)
-		failure.Evidence = append(failure.Evidence, "no fresh session: "+e.Message)
-		return failure
-	}
-	why := e.Message
-	switch {
-	case e.Class == ClassTimeout && callers == nil && e.Limit != nil && e.Limit.Name == s.limits.SessionWait.Name:
-		why = fmt.Sprintf("no fresh session within %s", s.limits.SessionWait)
-		if e.last != nil {
-			why += ": " + e.last.Message
-			e = e.last
-		}
-	case e.last != nil:
-		why = e.Message + "; the last attempt: " + e.last.Message
-	case e.Retryable:
-		why = fmt.Sprintf("no fresh session within %s: %s", s.limits.SessionWait, e.Message)
-	}
-	out := *failure
-	out.Class = ClassSession
-	if e.Class == ClassTimeout && callers != nil { // it is the request's limit that ran out
-		out.Class, out.Limit = ClassTimeout, e.Limit
-	}
-	out.Message = fmt.Sprintf("the session was lost (%s) and could not be replaced: %s", failure.Message, why)
-	out.Hint = e.Hint
-	out.Retryable = mayPass(e)
-	if e.last != nil && e.Status == 0 {
-		out.Status = e.last.Status
-	}
-	if e.Status != 0 {
-		out.Status = e.Status
-	}
-	if len(e.StderrTail) > 0 {
-		out.StderrTail = e.StderrTail
-	}
-	return &out
-}
-
-// unknownOutcome is the failure of a request that may have been executed: not repeated, unless somebody accepted that.
-func unknownOutcome(failure *Error, rec *Recovery) *Error {
-	out := *failure
-	out.Class, out.Outcome, out.Retryable, out.Recovery = ClassUnknownOutcome, OutcomeUnknown, false, rec
-	out.Message = fmt.Sprintf("the connection failed after the request was sent (%s); it may have been executed, so it was not repeated", failure.Message)
-	if rec != nil && rec.Repeated { // the repetition is meant: what came before it had been refused
-		out.Message = fmt.Sprintf("the connection failed after the request was sent again (%s); it may have been executed", failure.Message)
-	}
-	if mayHaveRun(failure) { // the connection is as it was
-		out.Message = fmt.Sprintf("the request failed at the server (%s); it may have been executed, so it was not repeated", failure.Message)
-	}
-	out.Hint = "check with a read-only call whether it took effect"
-	if rec != nil && rec.NewGeneration > 0 {
-		out.Hint = "a fresh session stands ready: " + out.Hint
-	}
-	return &out
-}
-
-// try makes the request on one session, waiting while the server is busy.
-func (s *Supervisor) try(ctx context.Context, req *Request, sess *Session, fn func(context.Context, *Session) error) error {
-	backoff, begin, told := firstBackoff, time.Now(), false
-	for {
-		err := fn(ctx, sess)
-		failure, ok := errors.AsType[*Error](err)
-		if !ok {
-			return err
-		}
-		if mayHaveRun(failure) {
-			req.resolve(ctx, sess)
-		}
-		failure = weigh(failure, *req)
-		if failure.kind != kindBusy {
-			return failure
-		}
-		pause := spread(backoff)
-		if failure.RetryAfter > 0 {
-			pause = max(failure.RetryAfter, pause)
-		}
-		limit := s.limits.Request
-		late := pause > boundOf(ctx).left()
-		if !late && failure.RetryAfter > 0 && time.Since(begin)+pause > s.limits.Connect.Value {
-			// Somebody waits for the answer: a server is given the time to become ready that it has when it is opened.
-			limit, late = s.limits.Connect, true
-		}
-		if late {
-			failure.Retryable = true
-			failure.Hint = fmt.Sprintf("it stayed busy to the end of the limit %s", limit)
-			if failure.RetryAfter > 0 {
-				failure.Message = fmt.Sprintf("%s; the server asks to wait %s, which is past the limit %s", failure.Message, failure.RetryAfter, limit)
-				failure.Hint = retryHint(failure.RetryAfter)
-			}
-			return failure
-		}
-		told = s.dialer.waits(s.server.Name, pause, failure, told)
-		if !sleep(ctx, pause) {
-			if errors.Is(context.Cause(ctx), context.Canceled) {
-				interrupted := classify(evidence{server: s.server.Name, method: failure.Phase, ctx: context.Cause(ctx), err: err, opened: true})
-				interrupted.Outcome = failure.Outcome
-				return interrupted
-			}
-			return failure
-		}
-		backoff = min(2*backoff, maxBackoff)
-	}
-}
-
-// weigh completes a failure with what the session could not know: whether the request may be repeated decides what a 503
-// means, and whether another error of the server leaves the outcome open.
-func weigh(e *Error, req Request) *Error {
-	switch {
-	case req.Repeatable && e.kind == kindSevered && e.Status == http.StatusServiceUnavailable:
-		out := *e
-		out.kind, out.Class, out.Outcome = kindBusy, ClassBusy, OutcomeRefused
-		return &out
-	case !req.Repeatable && mayHaveRun(e):
-		return unknownOutcome(e, nil)
-	}
-	return e
-}
-
-// mayHaveRun reports whether a failure of the server leaves open whether it executed the request, on a session that is
-// none the worse for it.
-func mayHaveRun(e *Error) bool {
-	return e.kind == kindBroken || e.kind == kindProtocol && e.Outcome == OutcomeUnknown
-}
-
 // acquire returns a ready session above a generation, opening one if need be. why says what is wrong with the session
 // of that generation.
 func (s *Supervisor) acquire(ctx context.Context, above int, why string) (*Session, error) {
+	var until time.Time // for so long the server is given time to come up
 	for opened := 0; ; opened++ {
 		if opened > maxOpenings {
 			return nil, &Error{
@@ -472,9 +227,13 @@ func (s *Supervisor) acquire(ctx context.Context, above int, why string) (*Sessi
 			}
 		}
 		s.mu.Lock()
-		if s.closed {
+		switch {
+		case s.closed:
 			s.mu.Unlock()
 			return nil, s.closedError()
+		case s.keeper.disabled:
+			s.mu.Unlock()
+			return nil, &Error{Server: s.server.Name, Phase: "connect", Class: ClassConfig, kind: kindConfig, Message: "the server is disabled"}
 		}
 		if c := s.current; c != nil {
 			dead := c.Dead()
@@ -488,44 +247,80 @@ func (s *Supervisor) acquire(ctx context.Context, above int, why string) (*Sessi
 				s.putAside(why)
 			}
 		}
+		whole, patience := s.limits.Connect, s.limits.Wait.Value
+		if s.generation > 0 {
+			// The server has worked: it is given the whole wait to come back.
+			whole, patience = s.limits.SessionWait, s.limits.SessionWait.Value
+		}
+		if until.IsZero() {
+			until = time.Now().Add(patience)
+		}
 		a := s.opening
 		if a == nil {
-			a = s.begin()
+			a = s.begin(whole, until)
 		}
 		doomed := a.doomed
+		short := a.until.Before(until) // somebody with less patience began it
 		if !doomed {
 			a.waiters++
-		}
-		s.mu.Unlock()
-
-		unfollow := a.bound.follow(boundOf(ctx))
-		select {
-		case <-a.done:
-		case <-ctx.Done():
-		}
-		unfollow()
-
-		s.mu.Lock()
-		last := a.last
-		if !doomed {
-			a.waiters--
-			if a.waiters == 0 {
-				a.doomed = true
-				a.cancel()
+			if short {
+				a.until = until
 			}
 		}
 		s.mu.Unlock()
-		select {
-		case <-a.done:
-			if a.err != nil && !doomed {
-				return nil, a.err
-			}
-		default:
+
+		if short { // its own limit is another's
+			var cancel context.CancelFunc
+			ctx, cancel = withLimit(ctx, whole)
+			defer cancel()
+		}
+		last, done := s.await(ctx, a, !doomed)
+		switch {
+		case !done:
 			e := classify(evidence{server: s.server.Name, method: "connect", ctx: context.Cause(ctx), err: ctx.Err()})
 			e.last = last
 			return nil, e
+		case a.err == nil || doomed:
+		case short && again(a.err) && time.Until(until) > firstBackoff:
+			opened-- // it had failed when its patience grew
+		default:
+			return nil, a.err
 		}
 	}
+}
+
+// await waits for the end of an opening, and reports whether it came before that of ctx. One who was counted as waiting
+// is counted out, and the opening is given up after the last.
+func (s *Supervisor) await(ctx context.Context, a *attempt, counted bool) (last *Error, done bool) {
+	unfollow := a.bound.follow(boundOf(ctx))
+	select {
+	case <-a.done:
+	case <-ctx.Done():
+	}
+	unfollow()
+
+	s.mu.Lock()
+	last = a.last
+	if counted {
+		a.waiters--
+		if a.waiters == 0 {
+			a.doomed = true
+			a.cancel()
+		}
+	}
+	s.mu.Unlock()
+	select {
+	case <-a.done:
+		return last, true
+	default:
+		return last, false
+	}
+}
+
+// again reports whether the failure of an opening can pass by itself.
+func again(err error) bool {
+	e, ok := errors.AsType[*Error](err)
+	return ok && passes(e)
 }
 
 func (s *Supervisor) closedError() *Error {
@@ -539,6 +334,7 @@ func (s *Supervisor) closedError() *Error {
 func (s *Supervisor) putAside(why string) {
 	old := s.current
 	s.current = nil
+	close(old.retired)
 	s.loss = &loss{cause: why, generation: old.info.Generation, since: time.Now()}
 	s.closing.Go(func() {
 		// Other requests may still be answered on it: what this one met is no reason to cut them off. Their own limits bound
@@ -550,53 +346,77 @@ func (s *Supervisor) putAside(why string) {
 		}
 		old.closeHasty()
 	})
+	s.lostOne(old, why)
 }
 
-// begin starts an opening. s.mu is held.
-func (s *Supervisor) begin() *attempt {
-	whole, patience := s.limits.Connect, s.limits.Wait.Value
-	if s.generation > 0 {
-		// The server has worked: it is given the whole wait to come back.
-		whole, patience = s.limits.SessionWait, s.limits.SessionWait.Value
-	}
+// begin starts an opening, bound by whole. An attempt that fails is followed by another until the given time, which those
+// who wait may move. s.mu is held.
+func (s *Supervisor) begin(whole Limit, patience time.Time) *attempt {
 	ctx, cancel := withLimit(s.ctx, whole)
-	a := &attempt{cancel: cancel, bound: boundOf(ctx), done: make(chan struct{})}
+	a := &attempt{cancel: cancel, bound: boundOf(ctx), until: patience, done: make(chan struct{})}
 	s.opening = a
+	if s.generation > 0 {
+		reason := s.status.Reason
+		if s.loss != nil {
+			reason = s.loss.cause
+		}
+		s.become(StateReconnecting, reason, s.status.Err)
+	} else {
+		s.become(StateConnecting, "the first session is being opened", s.status.Err)
+	}
 	generation := s.generation + 1
+	until := func() time.Time {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		return a.until
+	}
+	report := func(e *Error) {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		a.last = e
+	}
 	s.closing.Go(func() {
 		defer cancel()
-		sess, err := s.dialer.dial(ctx, s.server, s.limits, whole, patience, func(e *Error) {
-			s.mu.Lock()
-			defer s.mu.Unlock()
-			a.last = e
-		})
+		sess, err := s.dialer.dial(ctx, s.server, s.limits, whole, until, report)
 		s.mu.Lock()
 		s.opening = nil
 		switch {
-		case err != nil:
-			a.err = err
-			if !a.doomed { // given up is not failed
-				s.lastErr = err
-			}
-		case s.closed:
+		case s.closed && err == nil:
 			s.closing.Go(sess.closeHasty)
 			a.err = s.closedError()
+		case s.closed:
+			a.err = err
+		case err != nil:
+			a.err = err
+			s.notOpened(err, a.doomed)
 		default:
 			sess.info.Generation = generation
-			if l := s.loss; l != nil {
-				s.recovery = &Recovery{Cause: l.cause, OldGeneration: l.generation, NewGeneration: generation, Elapsed: time.Since(l.since)}
-				s.loss = nil
-			}
-			s.generation, s.current, s.latest, s.info, s.lastErr = generation, sess, sess, sess.Info(), nil
+			s.generation, s.current, s.latest, s.info = generation, sess, sess, sess.Info()
+			s.openedOne()
 		}
+		s.stir()
 		s.mu.Unlock()
 		close(a.done)
 	})
+	s.stir()
 	return a
 }
 
-// Close ends everything: openings under way, the current session, and those that are still being ended. It is bounded by
-// the limit for closing.
+// openedOne tells of the session that has become the current one. s.mu is held.
+func (s *Supervisor) openedOne() {
+	s.keeper.opened()
+	var rec *Recovery
+	if l := s.loss; l != nil {
+		rec = &Recovery{Cause: l.cause, OldGeneration: l.generation, NewGeneration: s.generation, Elapsed: time.Since(l.since)}
+		s.recovery, s.loss = rec, nil
+		out := *rec
+		rec = &out
+	}
+	s.tell(StateReady, "opened in "+s.info.Elapsed.Round(time.Millisecond).String(), nil, rec)
+}
+
+// Close ends everything: openings under way, the current session, and those that are still being ended. Requests in
+// flight end with an error. It is bounded by the limit for closing.
 func (s *Supervisor) Close() error { s.shut(); return nil }
 
 // CloseHasty is Close after Ctrl-C or a limit that ran out: servers get less time to end by themselves.
@@ -608,11 +428,15 @@ func (s *Supervisor) Hasten() { s.hasten() }
 func (s *Supervisor) shut() {
 	s.cancel()
 	s.mu.Lock()
-	s.closed = true
+	if !s.closed {
+		s.closed = true
+		s.become(StateClosed, "closed", nil)
+	}
 	if c := s.current; c != nil {
 		s.current = nil
 		s.closing.Go(func() { c.close(s.hurry, transport.PatientGrace) })
 	}
 	s.mu.Unlock()
 	s.closing.Wait()
+	s.feeds[0].end()
 }

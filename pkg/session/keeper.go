@@ -1,0 +1,318 @@
+package session
+
+// How a server is kept connected while nobody asks.
+//
+// A goroutine, begun by Keep, does one of three things at any time: it watches the current session, it waits for the
+// opening that is under way, whoever began it, or it rests until the next attempt is due. It is woken by everything that
+// happens to the supervisor, so nothing is missed and nothing polled.
+//
+// What counts is failures in a row: an opening that failed, and a session that was lost before it proved itself by a
+// request or by lasting for a while. The first replacement of a session that had proved itself is made at once; each
+// failure makes the pause before the next longer; after some the server is parked. Whoever makes a request does not wait
+// for any of this: a request begins an opening of its own, or joins the one under way and lends it its patience.
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"time"
+)
+
+// keeper is what a supervisor knows for holding its server connected. The supervisor's lock guards it.
+type keeper struct {
+	// kept is set when Keep was called, disabled when the server is not to be contacted.
+	kept, disabled bool
+	// nudge wakes the goroutine.
+	nudge chan struct{}
+	// failures counts those in a row since a connection proved itself; proven is set when one ever did.
+	failures int
+	proven   bool
+	// next is when the next attempt is due; dormant is set when none is made without a wake-up.
+	next    time.Time
+	dormant bool
+	// woken is set when an attempt is to be made at once.
+	woken bool
+}
+
+// Keep holds the server connected from now on, until [Supervisor.Close]: a session is opened, asked for a sign of life
+// when it is idle, and replaced when it is lost, with growing pauses while that fails; a server that fails too often is
+// parked. It also sets the circuit breaker to work. Keep returns at once; [Supervisor.Events] tell what happens. See
+// [Upkeep] for the numbers.
+//
+// Requests work as without it. One that finds no session has one opened at once, also for a parked server.
+func (s *Supervisor) Keep() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed || s.keeper.disabled || s.keeper.kept {
+		return
+	}
+	s.keeper.kept = true
+	s.closing.Go(s.keep)
+}
+
+// Wake makes the next attempt for a server that is kept and has no session at once, whatever was planned, and closes the
+// circuit breaker. It does nothing to a server that is healthy, or disabled. Wake returns at once.
+func (s *Supervisor) Wake() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed || !s.keeper.kept || s.keeper.disabled {
+		return
+	}
+	s.breaker.close(s)
+	if s.current == nil || s.current.Dead() != nil {
+		s.keeper.woken = true
+		s.stir()
+	}
+}
+
+// Reconnect puts the current session aside, healthy or not, and opens a fresh one.
+func (s *Supervisor) Reconnect(ctx context.Context) (*Session, error) {
+	s.mu.Lock()
+	generation := s.generation
+	s.breaker.close(s)
+	s.mu.Unlock()
+	return s.acquire(ctx, generation, "a fresh session was asked for")
+}
+
+// disable keeps everybody from contacting the server.
+func (s *Supervisor) disable() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.keeper.disabled = true
+	s.become(StateDisabled, "disabled", nil)
+}
+
+// stir wakes the goroutine, if it rests. s.mu need not be held.
+func (s *Supervisor) stir() {
+	select {
+	case s.keeper.nudge <- struct{}{}:
+	default: // it has not seen the last one yet
+	}
+}
+
+// keep runs until the supervisor is closed.
+func (s *Supervisor) keep() {
+	for s.ctx.Err() == nil {
+		s.mu.Lock()
+		sess, open := s.current, s.opening
+		pause, ever := s.due()
+		if sess == nil && open == nil && ever && pause <= 0 {
+			open = s.begin(s.limits.Connect, s.patience())
+		}
+		held := open != nil && !open.doomed
+		if held {
+			open.waiters++
+		}
+		s.mu.Unlock()
+		switch {
+		case sess != nil:
+			s.watch(sess)
+		case open != nil:
+			s.await(s.ctx, open, held)
+		default:
+			s.rest(pause, ever)
+		}
+	}
+}
+
+// due returns how long it is to the next attempt, and whether one is made at all. s.mu is held.
+func (s *Supervisor) due() (pause time.Duration, ever bool) {
+	k := &s.keeper
+	if k.woken {
+		return 0, true
+	}
+	if k.dormant {
+		return 0, false
+	}
+	return time.Until(k.next), true
+}
+
+// patience is until when an opening of the keeper's is tried again by itself. One that was asked for is given time, since
+// somebody may wait for a server that is just starting; the others are followed by the next that is planned. s.mu is held.
+func (s *Supervisor) patience() time.Time {
+	if !s.keeper.woken {
+		return time.Time{}
+	}
+	s.keeper.woken = false
+	if s.generation > 0 {
+		return time.Now().Add(s.limits.SessionWait.Value)
+	}
+	return time.Now().Add(s.limits.Wait.Value)
+}
+
+// rest waits until an attempt is due, or something happens.
+func (s *Supervisor) rest(pause time.Duration, ever bool) {
+	var due <-chan time.Time
+	if ever {
+		timer := time.NewTimer(pause)
+		defer timer.Stop()
+		due = timer.C
+	}
+	select {
+	case <-due:
+	case <-s.keeper.nudge:
+	case <-s.ctx.Done():
+	}
+}
+
+// opened notes that a session was opened. It has yet to prove itself.
+func (k *keeper) opened() { k.next, k.dormant, k.woken = time.Time{}, false, false }
+
+// notOpened plans what follows on an opening that failed, or was given up because nobody waited for it. s.mu is held.
+func (s *Supervisor) notOpened(err error, doomed bool) {
+	if doomed {
+		if !s.keeper.kept {
+			s.become(StateIdle, "nobody waited for the opening any more", nil)
+		}
+		return
+	}
+	s.keeper.failures++
+	s.plan(reasonOf(err), err)
+}
+
+// lostOne plans what follows on the loss of a session. s.mu is held.
+func (s *Supervisor) lostOne(old *Session, why string) {
+	if !s.keeper.kept {
+		return // whoever found it lost asks for another
+	}
+	if !old.proven.Load() {
+		s.keeper.failures++
+	}
+	s.plan(why, nil)
+}
+
+// plan decides what is done about a server without a session. s.mu is held.
+func (s *Supervisor) plan(reason string, err error) {
+	k := &s.keeper
+	k.next, k.dormant = time.Time{}, false
+	e, _ := err.(*Error) //nolint:errorlint // it is ours, and not wrapped
+	most := s.upkeep.Initial
+	if k.proven {
+		most = s.upkeep.Reconnect
+	}
+	switch {
+	case e != nil && e.Class == ClassAuth:
+		k.dormant = true
+		s.become(StateNeedsAuth, reason, err)
+	case !k.kept || e != nil && e.Class == ClassConfig:
+		k.dormant = true
+		s.become(StateFailed, reason, err)
+	case e != nil && !mayPass(e), k.failures >= most:
+		k.next = time.Now().Add(s.upkeep.ParkInterval)
+		if k.failures > 1 {
+			reason = fmt.Sprintf("%s (%d failures in a row)", reason, k.failures)
+		}
+		s.become(StateParked, reason, err)
+	default:
+		if k.failures > 0 {
+			pause := s.upkeep.backoff(k.failures)
+			if e != nil {
+				pause = max(pause, e.RetryAfter)
+			}
+			k.next = time.Now().Add(pause)
+		}
+		state := StateReconnecting
+		if s.generation == 0 {
+			state = StateConnecting
+		}
+		s.become(state, reason, err)
+	}
+}
+
+// reasonOf is what a status says of a failure.
+func reasonOf(err error) string {
+	e, ok := err.(*Error) //nolint:errorlint // it is ours, and not wrapped
+	if !ok {
+		return err.Error()
+	}
+	if e.Phase == "" {
+		return e.Message
+	}
+	return e.Phase + ": " + e.Message
+}
+
+// proved notes that a connection has done something useful.
+func (s *Supervisor) proved(sess *Session) {
+	if sess.proven.Swap(true) {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.current == sess {
+		s.keeper.failures, s.keeper.proven = 0, true
+		s.breaker.close(s)
+	}
+}
+
+// lost puts a session aside that was found dead, if that has not been done.
+func (s *Supervisor) lost(sess *Session, why string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.current == sess {
+		s.putAside(why)
+	}
+}
+
+// watch returns when the session is not the current one any more. While it is idle it is asked for a sign of life.
+func (s *Supervisor) watch(sess *Session) {
+	interval := s.upkeep.proof()
+	timer := time.NewTimer(interval)
+	defer timer.Stop()
+	for {
+		select {
+		case <-s.ctx.Done():
+			return
+		case <-sess.retired:
+			return
+		case <-sess.ended():
+			s.lost(sess, sess.Dead().Error())
+			return
+		case <-timer.C:
+		}
+		s.proved(sess) // it has lasted
+		if quiet := sess.quiet(); quiet < interval {
+			timer.Reset(interval - quiet)
+			continue
+		}
+		if s.keepsAlive(sess) {
+			if why := s.sign(sess); why != "" {
+				s.lost(sess, why)
+				return
+			}
+		}
+		timer.Reset(interval)
+	}
+}
+
+// keepsAlive reports whether a session is asked for signs of life. The death of a child is visible by itself, and where
+// there is no session nothing is forgotten, so that it is done only if it was asked for.
+func (s *Supervisor) keepsAlive(sess *Session) bool {
+	if sess.child != nil || s.upkeep.Keepalive.Value == 0 {
+		return false
+	}
+	return s.server.Keepalive > 0 || sess.stream != nil || sess.ID() != ""
+}
+
+// sign asks a session for a sign of life, and returns what it died of, "" if it lives, or nothing is known.
+func (s *Supervisor) sign(sess *Session) string {
+	bound := Limit{Name: "keepalive", Value: min(signBound, s.upkeep.proof())}
+	ask := func(method func(context.Context) error) *Error {
+		ctx, cancel := withLimit(s.ctx, bound)
+		defer cancel()
+		e, _ := method(ctx).(*Error) //nolint:errorlint // it is ours, and not wrapped
+		return e
+	}
+	e := ask(sess.Alive)
+	if e != nil && e.kind == kindTimeout {
+		// Servers exist that do not answer what they do not know: what every server with tools answers decides.
+		second := ask(func(ctx context.Context) error { return sess.answers(ctx, "tools/list") })
+		if second != nil && second.kind == kindTimeout {
+			return fmt.Sprintf("no sign of life: neither %s nor tools/list was answered within %s", e.Phase, bound.Value)
+		}
+		e = second
+	}
+	if e == nil || !decide(e.kind, true).fresh {
+		return ""
+	}
+	return cmp.Or(e.Message, string(e.Class))
+}
