@@ -87,7 +87,10 @@ func TestSoakInterrupted(t *testing.T) {
 	<-watching
 	results := byID(r)
 	soak := results["recovery.soak"]
-	if soak.Status != Unknown || !strings.HasPrefix(soak.Message, "interrupted after ") || soak.Data["interrupted"] == false || soak.Data["lost"] != 0 {
+	if interrupted, ok := soak.Data["interrupted"].(bool); !ok || !interrupted {
+		t.Errorf("%+v", soak.Data)
+	}
+	if soak.Status != Unknown || !strings.HasPrefix(soak.Message, "interrupted after ") || soak.Data["lost"] != 0 {
 		t.Errorf("%+v", soak)
 	}
 	if n, ok := soak.Data["recovered"].(int); !ok || n == 0 || !r.Incomplete {
