@@ -244,7 +244,7 @@ func (o *doctorOptions) examine(ctx context.Context, a *app, servers []config.Se
 			targets[i].ConfigPath = path
 		}
 	}
-	stop := a.liveText(func() string {
+	stop := a.liveOf(func() string {
 		if counts := soaking(targets); counts != "" {
 			return "soaking " + soaked + ": " + counts
 		}

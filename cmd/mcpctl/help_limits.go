@@ -29,7 +29,8 @@ either, these hold:
 		"commands that may download (npx, uvx, docker run …);", "less than "+shortDuration(session.MinConnect)+" counts as that")
 	row(url.Wait, "how long a server that refuses, or is busy, is tried", "again before that is reported; a longer connect",
 		"limit does not change it, a longer wait raises both")
-	row(url.Request, "one request with its recovery; progress that the", "server reports begins it anew")
+	row(url.Request, "one request with its recovery; progress that the", "server reports begins it anew; "+
+		shortDuration(session.DefaultPing)+" for the", "answer to a ping")
 	row(url.MaxRequest, "one request, however much progress is reported;", "3 times --timeout")
 	row(url.SessionWait, "the wait of a request for a fresh session; for a", "command, the connect limit")
 	b.WriteString(`

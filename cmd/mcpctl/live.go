@@ -21,11 +21,11 @@ const (
 // live shows what is being done, with the time it takes, on a line of stderr's terminal that comes after half a second.
 // The line is gone when the function it returns has been called. Where there is no terminal, one note tells of it when it
 // takes long.
-func (a *app) live(what string) (stop func()) { return a.liveText(func() string { return what }) }
+func (a *app) live(what string) (stop func()) { return a.liveOf(func() string { return what }) }
 
-// liveText is live for work whose state is worth a look: what is asked anew each time that the line is brought up to date.
-// It may be called at any moment until stop has returned.
-func (a *app) liveText(what func() string) (stop func()) {
+// liveOf is live for something that changes: what is asked each time the line is shown. It may be called at any moment
+// until stop has returned.
+func (a *app) liveOf(what func() string) (stop func()) {
 	start := time.Now()
 	if !a.io.CanAnimate() || a.global.verbose > 0 || a.json() && a.io.StdoutTTY() {
 		var noting sync.Mutex
@@ -80,4 +80,18 @@ func (a *app) showLive(line string) {
 	defer a.errLock.Unlock()
 	a.liveShown = line != ""
 	_, _ = io.WriteString(a.io.Err, eraseLine+line)
+}
+
+// writeLine writes whole lines of text to standard output, from which a live line on the same terminal gives way.
+func (a *app) writeLine(text string) error {
+	if a.io.StdoutTTY() {
+		a.errLock.Lock()
+		defer a.errLock.Unlock()
+		if a.liveShown {
+			_, _ = io.WriteString(a.io.Err, eraseLine)
+			a.liveShown = false
+		}
+	}
+	_, err := io.WriteString(a.out(), text)
+	return err
 }

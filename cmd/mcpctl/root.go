@@ -89,7 +89,7 @@ func newRootCmd(a *app) *cobra.Command {
 		}
 	}
 	add(groupServers, newAddCmd(a), newListCmd(a), newGetCmd(a), newRemoveCmd(a), newEnableCmd(a), newDisableCmd(a))
-	add(groupUse, newToolsCmd(a), newCallCmd(a), newDoctorCmd(a))
+	add(groupUse, newToolsCmd(a), newCallCmd(a), newPingCmd(a), newDoctorCmd(a))
 	add(groupOther, newCompletionCmd(), newVersionCmd(a), newDemoServerCmd(a))
 	help := newHelpCmd(a)
 	help.GroupID = groupOther

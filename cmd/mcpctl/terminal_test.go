@@ -27,7 +27,7 @@ type terminal struct {
 	t    *testing.T
 	pty  *os.File
 	done chan struct{}
-	out  bytes.Buffer
+	out  screen
 	cmd  *exec.Cmd
 }
 

@@ -266,18 +266,14 @@ func (o *toolsOptions) run(cmd *cobra.Command, a *app, args []string) error {
 	})
 }
 
-// words are how the server was named on the command line, in a form that call takes, too.
-func (o *toolsOptions) words(cmd *cobra.Command, a *app, args []string) string {
-	if cmd.ArgsLenAtDash() >= 0 {
-		return a.serverWords(cmd, "--stdio "+toolargs.Quote(commandServer(args).Name))
-	}
-	return o.serverFlags.words(cmd, a, args)
-}
-
-// words are how the server was named on the command line, with the flags that say more about it.
+// words are how the server was named on the command line, with the flags that say more about it, in a form that all
+// commands take.
 func (f *serverFlags) words(cmd *cobra.Command, a *app, args []string) string {
-	if f.stdio != "" {
+	switch {
+	case f.stdio != "":
 		return a.serverWords(cmd, "")
+	case cmd.ArgsLenAtDash() >= 0:
+		return a.serverWords(cmd, "--stdio "+toolargs.Quote(commandServer(args).Name))
 	}
 	return a.serverWords(cmd, toolargs.Quote(args[0]))
 }

@@ -42,6 +42,8 @@ type Command struct {
 	Mask func(string) string
 	// Trace is told what goes over the pipes. If nil, nothing is.
 	Trace *ConnTrace
+	// Notify is told of each notification. If nil, nobody is.
+	Notify Notification
 	// Log is the file that keeps standard error, "" for none. It is masked, and bounded in size.
 	Log string
 }
@@ -88,11 +90,12 @@ const (
 // Child is a running child process that speaks MCP over its standard streams. See the MCP specification, 2025-11-25,
 // "stdio". It implements the SDK's Transport and can be connected once.
 type Child struct {
-	cmd   *exec.Cmd
-	group group
-	mask  func(string) string
-	trace *ConnTrace
-	log   *stderrLog // readStderr's alone
+	cmd    *exec.Cmd
+	group  group
+	mask   func(string) string
+	trace  *ConnTrace
+	notify Notification
+	log    *stderrLog // readStderr's alone
 
 	stdin  *os.File
 	stdout *os.File
@@ -144,6 +147,7 @@ func StartChild(c Command) (*Child, error) {
 		cmd:      &exec.Cmd{Path: c.Path, Args: append([]string{c.Path}, c.Args...), Env: c.Env, Dir: c.Dir},
 		mask:     c.Mask,
 		trace:    c.Trace,
+		notify:   c.Notify,
 		writes:   make(chan write),
 		incoming: make(chan jsonrpc.Message),
 		quiet:    make(chan struct{}),
@@ -548,6 +552,7 @@ func parseLine(line []byte) ([]json.RawMessage, bool) {
 func (k *Child) receive(raw json.RawMessage) bool {
 	e, _ := parseEnvelope(raw)
 	data := []byte(raw)
+	k.notify.notify(e, data)
 	if e.isResponse() {
 		data = k.deliver(e, data)
 		if data == nil {
@@ -761,6 +766,7 @@ func (c *childConn) Write(ctx context.Context, msg jsonrpc.Message) error {
 	var ex *Exchange
 	if e.isCall() {
 		ex = exchangeOf(ctx)
+		e.Method = ex.rename(e.Method)
 		ex.begin(e.Method)
 		data = ex.params(data)
 		if f := k.expect(ctx, e, ex); f != nil {

@@ -12,6 +12,7 @@ import (
 type Exchange struct {
 	mu       sync.Mutex
 	override json.RawMessage
+	method   string
 	state    ExchangeState
 }
 
@@ -69,6 +70,27 @@ func (x *Exchange) SetParams(params json.RawMessage) {
 	x.override = params
 }
 
+// SetMethod makes the next requests carry this method in place of the one that the SDK was asked for: some methods of MCP
+// it sends by itself, and lets nobody send.
+func (x *Exchange) SetMethod(method string) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.method = method
+}
+
+// rename returns the method under which a request goes over the wire.
+func (x *Exchange) rename(method string) string {
+	if x == nil {
+		return method
+	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.method != "" {
+		return x.method
+	}
+	return method
+}
+
 func (x *Exchange) begin(method string) {
 	if x == nil {
 		return
@@ -107,13 +129,13 @@ func (x *Exchange) fail(f *Fault) {
 	})
 }
 
-// params returns the encoded request with the override laid over its params.
+// params returns the encoded request with the override laid over its params, and with the method that it is to carry.
 func (x *Exchange) params(message []byte) []byte {
 	if x == nil {
 		return message
 	}
 	x.mu.Lock()
-	override := x.override
+	override, method := x.override, x.method
 	x.mu.Unlock()
 	if override == nil {
 		return message
@@ -121,6 +143,13 @@ func (x *Exchange) params(message []byte) []byte {
 	var whole, params, over map[string]json.RawMessage
 	if json.Unmarshal(message, &whole) != nil || json.Unmarshal(override, &over) != nil {
 		return message
+	}
+	if method != "" {
+		name, err := json.Marshal(method)
+		if err != nil {
+			return message
+		}
+		whole["method"] = name
 	}
 	if json.Unmarshal(whole["params"], &params) != nil || params == nil {
 		params = map[string]json.RawMessage{}

@@ -245,8 +245,8 @@ func netKind(err error) Kind {
 	}
 	if ok {
 		switch {
-		case op.Op == "dial" && errors.Is(err, syscall.ECONNREFUSED):
-			return KindRefused
+		case op.Op == "dial" && (errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, syscall.ECONNRESET)):
+			return KindRefused // reset: who listened went while the connection stood in the queue
 		case op.Op == "dial":
 			return KindDial
 		}

@@ -39,6 +39,8 @@ import (
 
 const (
 	sessionHeader = "Mcp-Session-Id"
+	// methodHeader repeats the method of the body, in the modern era.
+	methodHeader = "Mcp-Method"
 	// faultBody is how much of an answer is kept as evidence.
 	faultBody = 4 << 10
 	// errorBody is how much of an error's body is read to find a JSON-RPC error in it.
@@ -86,6 +88,14 @@ type HTTPOptions struct {
 	// ConnectTo is the host and the port that are dialled in place of the endpoint's, "" for the endpoint's. A proxy goes
 	// before it.
 	ConnectTo string
+	// Notify is told of each notification. If nil, nobody is.
+	Notify Notification
+	// Listen keeps the stream open on which the server says what it is not asked, when the SDK wishes to have it. Not for
+	// the legacy transport, which has only one stream.
+	Listen bool
+	// ListenEnded is called when a stream of the modern era that carries notifications has ended, though the connection has
+	// not. If nil, nobody is told.
+	ListenEnded func()
 	// Dial opens the TCP connections. If nil, a net.Dialer does.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 }
@@ -138,8 +148,9 @@ type pendingCall struct {
 
 // NewHTTP returns the round tripper of a new connection.
 func NewHTTP(opts HTTPOptions) *HTTP {
-	h := &HTTP{opts: opts, wire: newWire(opts), pending: map[string]pendingCall{}, ended: make(chan struct{})}
+	h := &HTTP{opts: opts, pending: map[string]pendingCall{}, ended: make(chan struct{})}
 	h.ctx, h.kill = context.WithCancelCause(context.Background())
+	h.wire = newWire(h.ctx, opts)
 	h.base = h.wire.transport()
 	return h
 }
@@ -223,6 +234,10 @@ func (h *HTTP) RoundTrip(req *http.Request) (*http.Response, error) {
 		release()
 		return nil, x.fail(Fault{Kind: KindSevered, Err: context.Cause(h.ctx)})
 	}
+	if h.opts.Listen && isListening(req) {
+		release()
+		return h.standalone(req), nil
+	}
 	resp, err := x.do(ctx, req)
 	if err != nil {
 		release()
@@ -256,6 +271,7 @@ func (x *roundTrip) do(ctx context.Context, req *http.Request) (*http.Response, 
 		}
 		if x.msg.isCall() {
 			x.ex = exchangeOf(ctx)
+			x.msg.Method = x.ex.rename(x.msg.Method)
 			x.ex.begin(x.msg.Method)
 			body = x.ex.params(body)
 			x.h.expect(x.caller, x.msg, x.ex)
@@ -415,6 +431,9 @@ func (x *roundTrip) headers(r *http.Request) {
 		r.Header[name] = values
 	}
 	x.h.wire.acceptEncoding(r)
+	if r.Header.Get(methodHeader) != "" && x.msg.isCall() {
+		r.Header.Set(methodHeader, x.msg.Method) // which an exchange may have changed
+	}
 	x.h.mu.Lock()
 	forged, opened := x.h.forged, x.h.legacyOpened
 	x.h.mu.Unlock()
@@ -591,6 +610,7 @@ func (x *roundTrip) wholeAnswer(resp *http.Response) (*http.Response, error) {
 			x.answer(e)
 			m = withOwnID(m, e, x.msg)
 		}
+		x.h.opts.Notify.notify(e, m)
 		messages = append(messages, m)
 	}
 	if !found {
@@ -652,10 +672,14 @@ func (x *roundTrip) stream(resp *http.Response, own string) {
 				data = h.deliver(e, data)
 			}
 		}
+		h.opts.Notify.notify(e, data)
 		ev.data = data
 		return ev, true, nil
 	}
-	onEnd := func(err error) {
+	onEnd := func(error) {
+		if x.msg.Method == listenMethod && h.ctx.Err() == nil && x.caller.Err() == nil && h.opts.ListenEnded != nil {
+			h.opts.ListenEnded()
+		}
 		if own != "" && !done {
 			if x.caller.Err() != nil {
 				return
@@ -719,6 +743,7 @@ func (x *roundTrip) legacyStream(resp *http.Response) {
 		if e.isResponse() {
 			data = h.deliver(e, data)
 		}
+		h.opts.Notify.notify(e, data)
 		ev.name, ev.data = "message", data
 		return ev, true, nil
 	}
@@ -964,7 +989,14 @@ func (b *drainedBody) Close() error {
 // answered with a reset must never look as if it had not been written.
 type countedConn struct {
 	net.Conn
-	n atomic.Int64
+	n    atomic.Int64
+	stop func() bool
+}
+
+// Close closes it; nothing is left that would.
+func (c *countedConn) Close() error {
+	c.stop()
+	return c.Conn.Close()
 }
 
 func (c *countedConn) Write(p []byte) (int, error) {

@@ -267,6 +267,21 @@ func TestExchangeParams(t *testing.T) {
 	}
 }
 
+// TestExchangeMethod shows that a request goes out under another name.
+func TestExchangeMethod(t *testing.T) {
+	_, ex := WithExchange(t.Context())
+	ex.SetParams([]byte(`{}`))
+	ex.SetMethod("server/discover")
+	got := string(ex.params([]byte(`{"jsonrpc":"2.0","id":1,"method":"m","params":{"_meta":{"sdk":2}}}`)))
+	if want := `{"id":1,"jsonrpc":"2.0","method":"server/discover","params":{"_meta":{"sdk":2}}}`; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+	var none *Exchange
+	if ex.rename("m") != "server/discover" || none.rename("m") != "m" {
+		t.Errorf("renamed to %s, %s", ex.rename("m"), none.rename("m"))
+	}
+}
+
 // TestAfterClose shows that nothing is sent on a closed connection.
 func TestAfterClose(t *testing.T) {
 	var served atomic.Int32

@@ -64,17 +64,20 @@ func (p *Proxy) address() string {
 // wire is what a connection knows of its way to the server.
 type wire struct {
 	opts HTTPOptions
+	// life ends with the connection: what TCP connections there are then are closed, also those of HTTP/2 on which net/http
+	// still tidies up.
+	life context.Context //nolint:containedctx // the life of the connection, not of one call
 	// given is set when we have a client certificate, asked when the server wanted one, answered once it has answered
 	// any request.
 	given           bool
 	asked, answered atomic.Bool
 }
 
-func newWire(opts HTTPOptions) *wire {
+func newWire(life context.Context, opts HTTPOptions) *wire {
 	if opts.Dial == nil {
 		opts.Dial = (&net.Dialer{Timeout: dialTimeout, KeepAlive: 30 * time.Second}).DialContext
 	}
-	return &wire{opts: opts}
+	return &wire{opts: opts, life: life}
 }
 
 // transport returns the net/http transport for the way.
@@ -132,7 +135,7 @@ func (w *wire) dial(ctx context.Context, network, addr string) (net.Conn, error)
 		return nil, err
 	}
 	if p == nil || p.URL.Scheme != "https" {
-		return &countedConn{Conn: c}, nil
+		return w.counted(c), nil
 	}
 	settings := &tls.Config{MinVersion: tls.VersionTLS12}
 	if p.TLS != nil {
@@ -146,7 +149,13 @@ func (w *wire) dial(ctx context.Context, network, addr string) (net.Conn, error)
 		_ = c.Close()
 		return nil, err
 	}
-	return &countedConn{Conn: secured}, nil
+	return w.counted(secured), nil
+}
+
+func (w *wire) counted(conn net.Conn) net.Conn {
+	c := &countedConn{Conn: conn}
+	c.stop = context.AfterFunc(w.life, func() { _ = conn.Close() })
+	return c
 }
 
 // tunnelError is a proxy's answer that is no tunnel.

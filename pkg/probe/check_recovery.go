@@ -108,8 +108,8 @@ ready, and with --kill-session=N the least, the median and the greatest of N kil
 				}
 			}
 			last := &lost[len(lost)-1]
-			noticed := figuresOf(lost, (*round).noticed)
-			fresh := figuresOf(lost, func(r *round) time.Duration { return r.recovery.Elapsed })
+			noticed := timesOf(lost, (*round).noticed)
+			fresh := timesOf(lost, func(r *round) time.Duration { return r.recovery.Elapsed })
 			f := pass(fmt.Sprintf("generation %d, noticed in %s, ready in %s", last.recovery.NewGeneration,
 				FormatElapsed(last.noticed()), FormatElapsed(last.recovery.Elapsed)))
 			f.Data = map[string]any{
@@ -123,15 +123,15 @@ ready, and with --kill-session=N the least, the median and the greatest of N kil
 			}
 			if len(lost) > 1 {
 				f.Message = fmt.Sprintf("%d of %d, noticed in %s, ready in %s (medians)", len(lost), t.Kills,
-					FormatElapsed(noticed.median), FormatElapsed(fresh.median))
-				answered := figuresOf(lost, func(r *round) time.Duration { return r.elapsed })
+					FormatElapsed(median(noticed)), FormatElapsed(median(fresh)))
+				answered := timesOf(lost, func(r *round) time.Duration { return r.elapsed })
 				f.Table = [][]string{
 					{"", "min", "median", "max"},
-					noticed.row("loss noticed"), fresh.row("fresh session"), answered.row("request answered"),
+					figuresRow("loss noticed", noticed), figuresRow("fresh session", fresh), figuresRow("request answered", answered),
 				}
 			}
-			noticed.put(f.Data, "detect")
-			fresh.put(f.Data, "fresh")
+			putFigures(f.Data, "detect", noticed)
+			putFigures(f.Data, "fresh", fresh)
 			return judgeRounds(f, lost)
 		},
 	}
@@ -197,9 +197,9 @@ what became of them, and exactly one may have been answered.`,
 				"attempts_refused": sum.refused, "attempts_not_sent": sum.unsent, "attempts_unknown": sum.open,
 			}
 			if n := len(d.rounds); n > 1 {
-				took := figuresOf(d.rounds, func(r *round) time.Duration { return r.elapsed })
-				f.Message = fmt.Sprintf("%d of %d answered once, after %s (median)", n, t.Kills, FormatElapsed(took.median))
-				took.put(f.Data, "request")
+				took := timesOf(d.rounds, func(r *round) time.Duration { return r.elapsed })
+				f.Message = fmt.Sprintf("%d of %d answered once, after %s (median)", n, t.Kills, FormatElapsed(median(took)))
+				putFigures(f.Data, "request", took)
 			}
 			i := slices.IndexFunc(d.rounds, func(r round) bool { return r.wrong != "" })
 			switch {

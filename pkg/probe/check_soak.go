@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/mcpctl/mcpctl/internal/stats"
+	"github.com/mcpctl/mcpctl/internal/latency"
 )
 
 // soaking reports whether a soak was asked for.
@@ -90,10 +90,10 @@ func killsText(c SoakCounts) string {
 
 // table shows the sums of the soak to people. k.mu is held.
 func (k *soak) table(c SoakCounts) [][]string {
-	row := func(name string, count int, q *stats.Quantiles) []string {
+	row := func(name string, count int, q *latency.Times) []string {
 		cells := []string{name, strconv.Itoa(count), "", "", ""}
 		if q != nil && q.Count() > 0 {
-			cells[2], cells[3], cells[4] = FormatElapsed(q.At(0.5)), FormatElapsed(q.At(0.95)), FormatElapsed(q.Max())
+			cells[2], cells[3], cells[4] = FormatElapsed(q.Percentile(50)), FormatElapsed(q.Percentile(95)), FormatElapsed(q.Max())
 		}
 		return cells
 	}
@@ -115,9 +115,9 @@ func (k *soak) data(c SoakCounts, interrupted bool) map[string]any {
 		"lost": c.Lost, "duplicates": c.Duplicates, "kills_unconfirmed": k.failures,
 		"killed_by": strings.Join(slices.Sorted(maps.Keys(k.killedBy)), ", "), "announced_as": k.announced,
 	}
-	for name, q := range map[string]*stats.Quantiles{"call": &k.calls, "detect": &k.noticed, "fresh": &k.fresh} {
+	for name, q := range map[string]*latency.Times{"call": &k.calls, "detect": &k.noticed, "fresh": &k.fresh} {
 		if q.Count() > 0 {
-			data[name+"_p50_ms"], data[name+"_p95_ms"], data[name+"_max_ms"] = milliseconds(q.At(0.5)), milliseconds(q.At(0.95)), milliseconds(q.Max())
+			data[name+"_p50_ms"], data[name+"_p95_ms"], data[name+"_max_ms"] = milliseconds(q.Percentile(50)), milliseconds(q.Percentile(95)), milliseconds(q.Max())
 		}
 	}
 	if k.firstLoss != nil {

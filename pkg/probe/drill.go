@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/mcpctl/mcpctl/internal/latency"
 	"github.com/mcpctl/mcpctl/pkg/session"
 )
 
@@ -113,33 +114,24 @@ func (r *round) noticed() time.Duration {
 	return r.confirmedIn
 }
 
-// figures are the least, the middle and the greatest of some stretches of time.
-type figures struct{ min, median, max time.Duration }
-
-// figuresOf sums up what the rounds measured.
-func figuresOf(rounds []round, measure func(*round) time.Duration) figures {
-	all := make([]time.Duration, len(rounds))
+// timesOf returns what the rounds measured.
+func timesOf(rounds []round, measure func(*round) time.Duration) *latency.Times {
+	var t latency.Times
 	for i := range rounds {
-		all[i] = measure(&rounds[i])
+		t.Add(measure(&rounds[i]))
 	}
-	if len(all) == 0 {
-		return figures{}
-	}
-	slices.Sort(all)
-	half := len(all) / 2
-	median := all[half]
-	if len(all)%2 == 0 {
-		median = (all[half-1] + all[half]) / 2
-	}
-	return figures{all[0], median, all[len(all)-1]}
+	return &t
 }
 
-// row returns the figures as a row of a table.
-func (f figures) row(name string) []string {
-	return []string{name, FormatElapsed(f.min), FormatElapsed(f.median), FormatElapsed(f.max)}
+// median returns the middle of some times.
+func median(t *latency.Times) time.Duration { return t.Percentile(50) }
+
+// figuresRow returns the least, the middle and the greatest of some times as a row of a table.
+func figuresRow(name string, t *latency.Times) []string {
+	return []string{name, FormatElapsed(t.Min()), FormatElapsed(median(t)), FormatElapsed(t.Max())}
 }
 
-// put adds the figures to the data of a finding.
-func (f figures) put(data map[string]any, name string) {
-	data[name+"_min_ms"], data[name+"_median_ms"], data[name+"_max_ms"] = milliseconds(f.min), milliseconds(f.median), milliseconds(f.max)
+// putFigures adds them to the data of a finding.
+func putFigures(data map[string]any, name string, t *latency.Times) {
+	data[name+"_min_ms"], data[name+"_median_ms"], data[name+"_max_ms"] = milliseconds(t.Min()), milliseconds(median(t)), milliseconds(t.Max())
 }

@@ -20,7 +20,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/mcpctl/mcpctl/internal/stats"
+	"github.com/mcpctl/mcpctl/internal/latency"
 	"github.com/mcpctl/mcpctl/pkg/session"
 )
 
@@ -84,7 +84,7 @@ type soak struct {
 	hits   int
 	// calls are the times of the requests that were answered, noticed those from a kill until a request met it, and fresh
 	// those from there until one was handed a later session.
-	calls, noticed, fresh stats.Quantiles
+	calls, noticed, fresh latency.Times
 
 	killedBy    map[string]int
 	announced   string

@@ -6,33 +6,15 @@ import (
 	"time"
 )
 
-// unknownMethod finds the words with which servers say that they do not know a method, beside the code for that.
-var unknownMethod = lazily(`(?i)\b(method|ping|discover|request|handler)\b.*\b(not (found|known|supported|implemented|available|allowed|recogni[sz]ed)|unknown|unsupported)\b|` +
-	`\b(unknown|unsupported|unrecogni[sz]ed|unimplemented|no such|no handler for)\b.*\b(method|request|ping|discover)\b`)
-
-// Alive asks the server for a sign of life. Any answer is one, an error too. It asks with ping, in the modern era, which
-// has none, with server/discover; a server that does not know that is asked for its tools, from then on. The failure is
-// an [*Error]: nothing was answered.
-//
-// See the MCP specification, 2025-11-25, "Ping", and 2026-07-28, "Discovery".
+// Alive asks the server for a sign of life, as [Session.Ping] does. Any answer is one, an error too, but for one that says
+// that the method is not known: that may come from what stands before the server, which is then asked for something that
+// it has. The failure is an [*Error]: nothing was answered.
 func (s *Session) Alive(ctx context.Context) error {
-	if s.unpinged.Load() {
-		return s.answers(ctx, "tools/list")
+	pong, err := s.Ping(ctx, Limit{})
+	if err == nil && pong.Next != "" {
+		_, err = s.Ping(ctx, Limit{})
 	}
-	method := "ping"
-	if !s.legacy() {
-		method = "server/discover"
-	}
-	_, err := s.Raw(ctx, method, nil)
-	e, ok := errors.AsType[*Error](err)
-	if !ok || e.kind != kindAnswered {
-		return err
-	}
-	if e.RPC != nil && (e.RPC.Code == codeMethodNotFound || unknownMethod().MatchString(e.RPC.Message)) {
-		s.unpinged.Store(true)
-		return s.answers(ctx, "tools/list") // a refusal may come from what stands before the server
-	}
-	return nil
+	return err
 }
 
 // answers reports, by nil, that the server answered a request in whatever way.

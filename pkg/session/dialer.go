@@ -47,6 +47,10 @@ type Dialer struct {
 	// OnWait is called before a wait of a second or more for a server that is coming up, or busy: how long it will be, and
 	// why. Of several that the server did not ask for it is told of the first. It must not block. If nil, nobody is told.
 	OnWait func(server string, wait time.Duration, why *Error)
+	// OnNotification is called with each notification of a server, from one goroutine at a time for a session. It must not
+	// block. If it is set, sessions over HTTP keep the stream open on which servers say what they are not asked; if nil, only
+	// what comes with the answers to requests is noticed.
+	OnNotification func(server string, n Notification)
 	// LogDir is where the standard error of children is kept, one file for each server; see [LogFile]. It need not exist. If
 	// empty, only the last lines are kept, in memory.
 	LogDir string
@@ -423,6 +427,19 @@ func (o *opening) endpoint() *url.URL {
 	return u
 }
 
+// session returns a session that is not connected yet. What the server says is noticed from the first moment.
+func (o *opening) session() *Session {
+	s := &Session{
+		server: o.server.Name, endpoint: o.server.URL, closed: make(chan struct{}), retired: make(chan struct{}),
+		unheard: make(chan struct{}, 1),
+	}
+	s.ctx, s.cancel = context.WithCancel(context.Background())
+	if tell := o.d.OnNotification; tell != nil {
+		s.tell = func(n Notification) { tell(o.server.Name, n) }
+	}
+	return s
+}
+
 func (o *opening) httpOptions(legacy bool) transport.HTTPOptions {
 	header := http.Header{"User-Agent": {o.d.implementation().Name + "/" + o.d.implementation().Version}}
 	for name, value := range o.server.Headers {
@@ -435,7 +452,9 @@ func (o *opening) httpOptions(legacy bool) transport.HTTPOptions {
 }
 
 func (o *opening) openHTTP(ctx context.Context, version string) (*Session, *Error) {
+	s := o.session()
 	opts := o.httpOptions(false)
+	opts.Notify, opts.ListenEnded, opts.Listen = s.hear, s.stopHearing, o.d.OnNotification != nil
 	var handler auth.OAuthHandler
 	if o.d.OAuth != nil {
 		if handler = o.d.OAuth(o.server); handler != nil {
@@ -443,9 +462,10 @@ func (o *opening) openHTTP(ctx context.Context, version string) (*Session, *Erro
 		}
 	}
 	h := transport.NewHTTP(opts)
-	s := &Session{http: h, endpoint: o.server.URL}
+	s.http = h
 	t := &mcp.StreamableClientTransport{
-		Endpoint: o.server.URL, HTTPClient: h.Client(), DisableStandaloneSSE: true, MaxRetries: resumptions, OAuthHandler: handler,
+		Endpoint: o.server.URL, HTTPClient: h.Client(), DisableStandaloneSSE: !opts.Listen, MaxRetries: resumptions,
+		OAuthHandler: handler,
 	}
 	if version == "auto" {
 		version = ""
@@ -479,10 +499,13 @@ func (a authorizer) Authorize(ctx context.Context, req *http.Request, resp *http
 }
 
 func (o *opening) openSSE(ctx context.Context) (*Session, *Error) {
-	h := transport.NewHTTP(o.httpOptions(true))
+	s := o.session()
+	opts := o.httpOptions(true)
+	opts.Notify = s.hear
+	h := transport.NewHTTP(opts)
 	// The stream lives as long as the context that it was opened with, so that must not be the opening's.
 	streamCtx, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	s := &Session{http: h, stream: cancel, endpoint: o.server.URL}
+	s.http, s.stream = h, cancel
 	stop := context.AfterFunc(ctx, cancel)
 	t := &streamTransport{Transport: &mcp.SSEClientTransport{Endpoint: o.server.URL, HTTPClient: h.Client(), MaxEventSize: transport.MaxMessage}, ctx: streamCtx}
 	version := o.server.Protocol
@@ -546,6 +569,8 @@ func (o *opening) startChild(ctx context.Context, version string) (*Session, *Er
 		return nil, &Error{Server: o.server.Name, Phase: "start", Class: ClassConnect, kind: kindConfig, Message: err.Error(), Hint: err.hint, Err: err}
 	}
 	command.Mask, command.Trace, command.Log = o.d.Mask, o.d.connTrace(o.server.Name), LogFile(o.d.LogDir, o.server.Name)
+	s := o.session()
+	command.Notify = s.hear
 	begin := time.Now()
 	child, startErr := transport.StartChild(command)
 	if startErr != nil {
@@ -556,7 +581,7 @@ func (o *opening) startChild(ctx context.Context, version string) (*Session, *Er
 		return nil, e
 	}
 	o.span("start", time.Since(begin))
-	s := &Session{child: child}
+	s.child = child
 	if o.d.Kill != nil {
 		go func() {
 			select {
@@ -599,8 +624,6 @@ func firstWords(s string) string {
 
 // connect does the handshake over a transport and completes the session.
 func (o *opening) connect(ctx context.Context, s *Session, t mcp.Transport, version, kind string) *Error {
-	s.server, s.closed, s.retired = o.server.Name, make(chan struct{}), make(chan struct{})
-	s.ctx, s.cancel = context.WithCancel(context.Background())
 	s.client = mcp.NewClient(o.d.implementation(), &mcp.ClientOptions{
 		Capabilities: &mcp.ClientCapabilities{},
 		Logger:       slog.New(slog.DiscardHandler),

@@ -267,6 +267,11 @@ func (s *Supervisor) watch(sess *Session) {
 		case <-sess.ended():
 			s.lost(sess, sess.Dead().Error())
 			return
+		case <-sess.unheard:
+			if sleep(s.ctx, spread(keeperBackoff)) {
+				s.prepare(s.ctx, sess)
+			}
+			continue
 		case <-timer.C:
 		}
 		s.proved(sess) // it has lasted

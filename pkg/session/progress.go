@@ -49,30 +49,17 @@ var reports = map[string]bool{"tools/call": true, "prompts/get": true, "resource
 // that is in params already is left alone: whoever put it there listens.
 func (p *progress) expect(ctx context.Context, method string, params json.RawMessage) (withToken json.RawMessage, done func()) {
 	done = func() {}
-	var whole, meta map[string]json.RawMessage
-	if !reports[method] || json.Unmarshal(params, &whole) != nil || whole == nil {
+	if !reports[method] {
 		return params, done
-	}
-	if raw, ok := whole["_meta"]; ok && (json.Unmarshal(raw, &meta) != nil || meta["progressToken"] != nil) {
-		return params, done
-	}
-	if meta == nil {
-		meta = map[string]json.RawMessage{}
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	token := strconv.Itoa(p.last + 1)
+	encoded, ok := withMeta(params, "progressToken", json.RawMessage(token))
+	if !ok {
+		return params, done
+	}
 	p.last++
-	token := strconv.Itoa(p.last)
-	meta["progressToken"] = json.RawMessage(token)
-	encodedMeta, err := json.Marshal(meta)
-	if err != nil {
-		return params, done
-	}
-	whole["_meta"] = encodedMeta
-	encoded, err := json.Marshal(whole)
-	if err != nil {
-		return params, done
-	}
 	if p.requests == nil {
 		p.requests = map[string]listener{}
 	}
@@ -83,6 +70,29 @@ func (p *progress) expect(ctx context.Context, method string, params json.RawMes
 		defer p.mu.Unlock()
 		delete(p.requests, token)
 	}
+}
+
+// withMeta lays one value into the _meta of params. It reports false for params that have one of that name already, or are
+// no object.
+func withMeta(params json.RawMessage, key string, value json.RawMessage) (json.RawMessage, bool) {
+	var whole, meta map[string]json.RawMessage
+	if json.Unmarshal(params, &whole) != nil || whole == nil {
+		return params, false
+	}
+	if raw, ok := whole["_meta"]; ok && (json.Unmarshal(raw, &meta) != nil || meta[key] != nil) {
+		return params, false
+	}
+	if meta == nil {
+		meta = map[string]json.RawMessage{}
+	}
+	meta[key] = value
+	encodedMeta, err := json.Marshal(meta)
+	if err != nil {
+		return params, false
+	}
+	whole["_meta"] = encodedMeta
+	encoded, err := json.Marshal(whole)
+	return encoded, err == nil
 }
 
 // report gives what the server said to the request it is about.

@@ -87,25 +87,33 @@ type Session struct {
 
 	closeOnce sync.Once
 	closed    chan struct{}
+	// tell is told of each notification, nil if nobody is.
+	tell func(Notification)
+	// unheard gets a value when a stream of notifications has ended.
+	unheard chan struct{}
 	// retired is closed when the supervisor hands the session out no more, because it was lost.
 	retired chan struct{}
 	// proven is set once the connection has done something useful: it is not one that opens and dies at once.
 	proven atomic.Bool
-	// unpinged is set when the server has refused ping as a method that it does not know.
-	unpinged atomic.Bool
 
 	mu       sync.Mutex
 	inFlight int
-	used     time.Time     // when the latest request ended
+	used     time.Time // when the latest request ended
+	level    string    // the log level that requests of the modern era ask for
+	heard    func(Notification)
 	idle     chan struct{} // closed when inFlight becomes 0; nil if nobody waits
 	// abandoned counts the requests that were sent and given up.
 	abandoned atomic.Int32
 	progress  progress
 	memory    *memory
+	// asks is the method of a ping on this connection, "" for the usual one of the era.
+	asks string
 }
 
 // Info says what the opening found out.
 func (s *Session) Info() Info {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	info := s.info
 	info.Spans, info.Notes, info.Warnings = slices.Clone(info.Spans), slices.Clone(info.Notes), slices.Clone(info.Warnings)
 	return info
@@ -197,10 +205,16 @@ func (s *Session) Raw(ctx context.Context, method string, params any) (json.RawM
 	defer stop()
 	s.begin()
 	defer s.end()
+	encoded = s.withLevel(method, encoded)
 	encoded, done := s.progress.expect(ctx, method, encoded)
 	defer done()
 	ex.SetParams(encoded)
-	err := s.send(callCtx, method, encoded)
+	asked := method
+	if method == discoverMethod && !s.legacy() {
+		ex.SetMethod(method)
+		asked = discoverStandIn
+	}
+	err := s.send(callCtx, asked, encoded)
 	st := ex.State()
 	switch {
 	case st.Answered || err == nil:

@@ -69,6 +69,8 @@ type Supervisor struct {
 	loss       *loss
 	info       Info
 	status     Status
+	standing   standing
+	tools      knownTools
 	keeper     keeper
 	breaker    breaker
 }
@@ -378,6 +380,9 @@ func (s *Supervisor) begin(whole Limit, patience time.Time) *attempt {
 	s.closing.Go(func() {
 		defer cancel()
 		sess, err := s.dialer.dial(ctx, s.server, s.limits, whole, until, report)
+		if err == nil {
+			s.prepare(ctx, sess)
+		}
 		s.mu.Lock()
 		s.opening = nil
 		switch {
@@ -411,6 +416,9 @@ func (s *Supervisor) openedOne() {
 		s.recovery, s.loss = rec, nil
 		out := *rec
 		rec = &out
+	}
+	if s.keeper.kept && s.tools.known {
+		s.closing.Go(func() { _, _ = s.Tools(s.ctx) }) // a revived server has its tools again
 	}
 	s.tell(StateReady, "opened in "+s.info.Elapsed.Round(time.Millisecond).String(), nil, rec)
 }
