@@ -21,8 +21,15 @@ import (
 // mostKills bounds the drill: each kill takes up to a server's start.
 const mostKills = 1000
 
+// The range of a soak: below it nothing is learnt, and above it a machine does that better that starts it anew each day.
+const (
+	leastSoak = time.Second
+	mostSoak  = 24 * time.Hour
+)
+
 type doctorOptions struct {
 	kills    int
+	soak     durationValue
 	parallel int
 	only     []string
 	skip     []string
@@ -43,12 +50,16 @@ skipped. Without SERVER all enabled servers are examined.
 
 Nothing is changed at a server: sessions are opened, and ended again. With
 --kill-session the session of the examination, and no other, is killed on
-purpose, and one harmless request must come through all the same.
+purpose, and one harmless request must come through all the same: a list, or
+the call that the key health of the entry names. --soak goes on with it for a
+while: eight requests at a time, and a kill at random moments. No request may be
+lost, or answered twice.
 
 The exit code is 0 if nothing failed, 1 if anything did or could not be judged,
 and 2 if there was nothing to examine.`,
 		Example: `  mcpctl doctor notes
   mcpctl doctor demo --kill-session
+  mcpctl doctor prod --soak 10m
   mcpctl doctor https://search.example/mcp -o json
   mcpctl doctor --stdio "npx -y @example/notes ~/notes"
   mcpctl doctor --explain session.open`,
@@ -58,6 +69,7 @@ and 2 if there was nothing to examine.`,
 	flags := cmd.Flags()
 	flags.Var((*numberValue)(&o.kills), "kill-session", "kill the session, `N` times, and see it recover")
 	flags.Lookup("kill-session").NoOptDefVal = "1"
+	flags.Var(&o.soak, "soak", "make requests and kill the session for this `time`, 1s to 24h")
 	flags.Var((*numberValue)(&o.parallel), "parallel", "examine at most `N` servers at a time")
 	flags.StringArrayVar(&o.only, "only", nil, "make only this `check`, or stage; repeatable")
 	flags.StringArrayVar(&o.skip, "skip", nil, "leave this `check`, or stage, out; repeatable")
@@ -76,6 +88,8 @@ func (o *doctorOptions) run(cmd *cobra.Command, a *app, args []string) error {
 		return o.explainCheck(cmd, a)
 	case o.kills < 0 || o.kills > mostKills || cmd.Flags().Changed("kill-session") && o.kills == 0:
 		return usagef("--kill-session: %d: the number of kills is from 1 to %d", o.kills, mostKills)
+	case cmd.Flags().Changed("soak") && (o.soak.Duration < leastSoak || o.soak.Duration > mostSoak):
+		return usagef("--soak: %s: a soak takes from 1s to 24h", o.soak.Duration)
 	case o.parallel < 1:
 		return usagef("--parallel: %d is not a number of servers", o.parallel)
 	}
@@ -87,11 +101,8 @@ func (o *doctorOptions) run(cmd *cobra.Command, a *app, args []string) error {
 		return usagef("--only and --skip leave no check").hint("mcpctl doctor --list-checks")
 	}
 	wanted := o.wanted()
-	switch drill := strings.Contains(strings.Join(wanted, " "), "recovery."); {
-	case o.kills > 0 && !drill:
-		return usagef("--kill-session and the selection of checks contradict each other: the drill is the stage recovery")
-	case o.kills == 0 && len(o.only) > 0 && !slices.ContainsFunc(wanted, func(id string) bool { return !strings.HasPrefix(id, "recovery.") }):
-		return usagef("the checks of the stage recovery need --kill-session")
+	if err := o.recoveryWanted(wanted); err != nil {
+		return err
 	}
 	servers, err := a.resolveAll(cmd, &o.serverFlags, args)
 	if err != nil {
@@ -134,6 +145,22 @@ func (o *doctorOptions) run(cmd *cobra.Command, a *app, args []string) error {
 		return err
 	case failed:
 		return reportedError(codeFailed)
+	}
+	return nil
+}
+
+// recoveryWanted compares the selection of checks with the flags that the stage recovery needs.
+func (o *doctorOptions) recoveryWanted(wanted []string) error {
+	const soak = "recovery.soak"
+	drill := func(id string) bool { return strings.HasPrefix(id, "recovery.") && id != soak }
+	idle := func(id string) bool { return drill(id) && o.kills == 0 || id == soak && o.soak.Duration == 0 }
+	switch {
+	case o.kills > 0 && !slices.ContainsFunc(wanted, drill):
+		return usagef("--kill-session and the selection of checks contradict each other: the drill is the stage recovery")
+	case o.soak.Duration > 0 && !slices.Contains(wanted, soak):
+		return usagef("--soak and the selection of checks contradict each other: the soak is %s", soak)
+	case len(o.only) > 0 && !slices.ContainsFunc(wanted, func(id string) bool { return !idle(id) }):
+		return usagef("the checks of the stage recovery need --kill-session, or --soak")
 	}
 	return nil
 }
@@ -201,31 +228,63 @@ func (o *doctorOptions) examine(ctx context.Context, a *app, servers []config.Se
 	if a.config != nil {
 		path = a.config.Path
 	}
-	what := "examining " + servers[0].Name
+	const longestName = 24 // of a server beside the counts of a soak, on 80 columns
+	examined, soaked := servers[0].Name, render.Cut(render.OneLine(servers[0].Name), longestName)
 	if len(servers) > 1 {
-		what = fmt.Sprintf("examining %d servers", len(servers))
+		examined = fmt.Sprintf("%d servers", len(servers))
+		soaked = examined
 	}
-	stop := a.live(what)
+	targets := make([]*probe.Target, len(servers))
+	for i, s := range servers {
+		targets[i] = &probe.Target{
+			Server: s, Lookup: a.lookup, Home: a.home, Dialer: a.dialer(), Kills: o.kills, Soak: o.soak.Duration,
+			OnSecrets: func(secrets []string) { a.redact.Add(secrets...) },
+		}
+		if fromFile(s) {
+			targets[i].ConfigPath = path
+		}
+	}
+	stop := a.liveOf(func() string {
+		if counts := soaking(targets); counts != "" {
+			return "soaking " + soaked + ": " + counts
+		}
+		return "examining " + examined
+	})
 	defer stop()
 	reports := make([]probe.Report, len(servers))
 	slots := make(chan struct{}, o.parallel)
 	var all sync.WaitGroup
-	for i, s := range servers {
+	for i, t := range targets {
 		all.Go(func() {
 			slots <- struct{}{}
 			defer func() { <-slots }()
-			t := &probe.Target{
-				Server: s, Lookup: a.lookup, Home: a.home, Dialer: a.dialer(), Kills: o.kills,
-				OnSecrets: func(secrets []string) { a.redact.Add(secrets...) },
-			}
-			if fromFile(s) {
-				t.ConfigPath = path
-			}
 			reports[i] = probe.Run(ctx, t, checks)
 		})
 	}
 	all.Wait()
 	return reports
+}
+
+// soaking tells how the soaks of all servers stand together, "" if none has begun.
+func soaking(targets []*probe.Target) string {
+	var sum probe.SoakCounts
+	begun := false
+	for _, t := range targets {
+		c, ok := t.Soaking()
+		begun = begun || ok
+		sum.Calls += c.Calls
+		sum.Kills += c.Kills
+		sum.Recovered += c.Recovered
+		sum.Drops += c.Drops
+		sum.Lost += c.Lost
+	}
+	switch {
+	case !begun:
+		return ""
+	case sum.Kills == 0 && sum.Drops > 0:
+		return fmt.Sprintf("%d calls, connections dropped %d times, %d lost", sum.Calls, sum.Drops, sum.Lost)
+	}
+	return fmt.Sprintf("%d calls, %d kills, %d recovered, %d lost", sum.Calls, sum.Kills, sum.Recovered, sum.Lost)
 }
 
 // fromFile reports whether an entry came from the configuration file.

@@ -91,6 +91,31 @@ func (a *app) get(cmd *cobra.Command, name string) error {
 	return nil
 }
 
+// health adds the values of the call that shows a server's health.
+func health(h config.Health, add func(key string, value any, text string)) {
+	add("health.tool", h.Tool, h.Tool)
+	if len(h.Args) > 0 {
+		add("health.args", h.Args, string(h.Args))
+	}
+	x := h.Expect
+	if x.IsError {
+		add("health.expect.is_error", true, "true")
+	}
+	if x.Contains != "" {
+		add("health.expect.contains", x.Contains, x.Contains)
+	}
+	if x.Matches != "" {
+		add("health.expect.matches", x.Matches, x.Matches)
+	}
+	if x.Equals != nil {
+		add("health.expect.equals", *x.Equals, *x.Equals)
+	}
+	if x.Within > 0 {
+		ms := x.Within.Milliseconds()
+		add("health.expect.max_ms", ms, strconv.FormatInt(ms, 10))
+	}
+}
+
 // entryValue is one value in force.
 type entryValue struct {
 	key    string
@@ -195,6 +220,9 @@ func valuesOf(original config.Server) []entryValue {
 	}
 	if len(s.Tools.Exclude) > 0 {
 		words("tools.exclude", s.Tools.Exclude)
+	}
+	if s.Health != nil {
+		health(*s.Health, add)
 	}
 	return values
 }

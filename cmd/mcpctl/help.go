@@ -332,6 +332,7 @@ the working directory.
       headers: {Authorization: "Bearer ${SEARCH_TOKEN}"}
       connect_timeout: 10s
       tools: {include: ["search_*"]}
+      health: {tool: search_ping, args: {}, expect: {contains: pong}}
 
   key              meaning
   command, args    a server that is started; either this or url
@@ -359,6 +360,10 @@ the working directory.
                    because those before were lost on the way
   skip_preflight   true: leave the verdict to the handshake
   tools            include and exclude: globs on the names of tools
+  health           tool and args: a call that doctor makes to see whether the
+                   server does its work, so it should change nothing; expect:
+                   is_error, contains, matches (a regular expression), equals
+                   (all of it: the text that comes back), max_ms
 
 A duration is 30s, 2m, or a number of seconds. A variable is ${NAME},
 ${NAME:-default} or ${env:NAME}; $$ is a dollar. It is replaced when the server

@@ -23,7 +23,8 @@ const (
 // takes long.
 func (a *app) live(what string) (stop func()) { return a.liveOf(func() string { return what }) }
 
-// liveOf is live for something that changes: what is asked each time the line is shown.
+// liveOf is live for something that changes: what is asked each time the line is shown. It may be called at any moment
+// until stop has returned.
 func (a *app) liveOf(what func() string) (stop func()) {
 	start := time.Now()
 	if !a.io.CanAnimate() || a.global.verbose > 0 || a.json() && a.io.StdoutTTY() {

@@ -18,6 +18,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/creack/pty"
+
+	"github.com/mcpctl/mcpctl/internal/faultlab"
 )
 
 // terminal is a program that runs on a terminal.
@@ -364,5 +366,52 @@ func TestABrokenPipeEndsQuietly(t *testing.T) {
 	_ = w.Close()
 	if err != nil || stderr.Len() > 0 {
 		t.Errorf("%v: %s", err, stderr.String())
+	}
+}
+
+// TestSoakOnATerminal shows a soak on a terminal: a live line that tells how it stands, and after Ctrl-C, at once, what was
+// measured until then, on 80 columns.
+func TestSoakOnATerminal(t *testing.T) {
+	server, err := faultlab.Healthy().Serve(faultlab.HTTPOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = server.Close() })
+	term := onTerminalOf(t, 80, t.TempDir(), "doctor", server.URL, "--soak", "1h")
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for server.Stats().SessionsIssued < 4 { // three kills
+		select {
+		case <-tick.C:
+		case <-t.Context().Done():
+			t.Fatal("there were no kills")
+		}
+	}
+	term.answer("\x03")
+	code, out := term.end()
+	if code != codeInterrupted {
+		t.Errorf("exit code %d, want %d", code, codeInterrupted)
+	}
+	live := regexp.MustCompile(`soaking \S+: \d+ calls, \d+ kills, \d+ recovered, 0 lost … \d`)
+	if !live.MatchString(out) {
+		t.Errorf("no live line in\n%s", out)
+	}
+	out = regexp.MustCompile(`\x1b\[[0-9;]*[mK]|.*\r`).ReplaceAllString(out, "")
+	for _, want := range []string{
+		`\? recovery\.soak: interrupted after \d.*: \d+ calls, [1-9]\d* kills, [1-9]\d* recovered,\s+0\s+lost`,
+		`(?m)^ +recovery\.soak +count +p50 +p95 +max$`, `(?m)^ +fresh sessions, until ready +[1-9]\d* +\d`,
+		`(?m)^mcpctl: error: interrupted$`,
+	} {
+		if !regexp.MustCompile(want).MatchString(out) {
+			t.Errorf("no %q in\n%s", want, out)
+		}
+	}
+	for line := range strings.Lines(out) {
+		if n := utf8.RuneCountInString(strings.TrimRight(line, "\n")); n > 80 {
+			t.Errorf("a line of %d columns: %q", n, line)
+		}
+	}
+	if n := server.Stats().SessionsLive; n > 0 {
+		t.Errorf("%d sessions are left at the server", n)
 	}
 }

@@ -150,9 +150,15 @@ func (d *doctor) flow(parts []string) {
 // stage writes the checks of one stage, a line each.
 func (d *doctor) stage(name string) {
 	for _, r := range d.r.Results {
-		if r.Stage() == name && (r.Status == probe.Pass || r.Status == probe.Skip) && d.r.Verdict != probe.Fail {
-			d.entry(r)
+		if r.Stage() != name {
+			continue
 		}
+		title := r.ID
+		if (r.Status == probe.Pass || r.Status == probe.Skip) && d.r.Verdict != probe.Fail {
+			d.entry(r)
+			title = ""
+		}
+		d.table(title, r.Table)
 	}
 }
 
@@ -187,6 +193,39 @@ func (d *doctor) entry(r probe.Result) {
 	}
 }
 
+// table writes figures below the check that they belong to, or below its id as title: the first column to the left, the
+// others to the right.
+func (d *doctor) table(title string, rows [][]string) {
+	if len(rows) == 0 {
+		return
+	}
+	rows = slices.Clone(rows)
+	rows[0] = slices.Concat([]string{title}, rows[0][1:])
+	const indent, gap = "      ", "  "
+	widths := make([]int, len(rows[0]))
+	for _, row := range rows {
+		for i, cell := range row {
+			widths[i] = max(widths[i], ansi.StringWidth(cell))
+		}
+	}
+	for n, row := range rows {
+		line := indent
+		for i, cell := range row {
+			space := strings.Repeat(" ", widths[i]-ansi.StringWidth(cell))
+			if i == 0 {
+				line += cell + space
+				continue
+			}
+			line += gap + space + cell
+		}
+		line = Cut(strings.TrimRight(line, " "), d.s.Width)
+		if n == 0 {
+			line = d.s.Paint(Faint, line)
+		}
+		d.line("%s", line)
+	}
+}
+
 // remarks writes what should be mended and does not stop anything, and what could not be checked.
 func (d *doctor) remarks() {
 	for _, r := range d.r.Results {
@@ -212,6 +251,7 @@ func (d *doctor) everything() {
 			continue
 		}
 		d.entry(r)
+		d.table("", r.Table)
 		if d.r.Cause != nil && r.ID == d.r.Cause.Check {
 			continue // the cause has it
 		}

@@ -588,9 +588,12 @@ func (k *Child) deliver(e envelope, data []byte) []byte {
 	}
 	call, ok := k.pending[id]
 	delete(k.pending, id)
+	over := k.fault != nil
 	k.mu.Unlock()
 	if !ok {
-		k.Strays.Add(1)
+		if !over { // what comes later was asked for, by a request that was given up at the end
+			k.Strays.Add(1)
+		}
 		return data
 	}
 	call.ex.answer(e)

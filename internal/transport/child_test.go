@@ -210,6 +210,26 @@ func TestNotSent(t *testing.T) {
 	}
 }
 
+// TestLateAnswerIsNoStray shows that an answer which comes after the end of the process, because a grandchild holds its
+// output, counts for none that nobody asked for; before the end it does.
+func TestLateAnswerIsNoStray(t *testing.T) {
+	const answer = `{"jsonrpc":"2.0","id":7,"result":{}}`
+	early := shell(t, `echo '`+answer+`'; read line`)
+	<-early.incoming
+	if got := early.Strays.Load(); got != 1 {
+		t.Errorf("before the end: %d strays, want 1", got)
+	}
+	late := shell(t, `exec 3<&0; (read line <&3; echo '`+answer+`') & exit 0`)
+	<-late.Dead()
+	if _, err := late.stdin.WriteString("now\n"); err != nil {
+		t.Fatal(err)
+	}
+	<-late.incoming
+	if got := late.Strays.Load(); got != 0 {
+		t.Errorf("after the end: %d strays, want 0", got)
+	}
+}
+
 func TestStartFailure(t *testing.T) {
 	_, err := StartChild(Command{Path: "/no/such/program"})
 	var f *Fault

@@ -88,6 +88,8 @@ type Server struct {
 
 	SkipPreflight bool
 	Tools         ToolFilter
+	// Health is the call that shows whether the server does its work, nil for none.
+	Health *Health
 
 	// Sources says where values come from, by key ("connect_timeout", "url", …). A key that is missing here has its
 	// built-in value.
@@ -140,6 +142,7 @@ func (s Server) Clone() Server {
 	s.InheritEnv.Names = slices.Clone(s.InheritEnv.Names)
 	s.Tools.Include = slices.Clone(s.Tools.Include)
 	s.Tools.Exclude = slices.Clone(s.Tools.Exclude)
+	s.Health = s.Health.clone()
 	s.Sources = maps.Clone(s.Sources)
 	return s
 }

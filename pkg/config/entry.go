@@ -13,7 +13,7 @@ func entryKeys() []string {
 	return []string{
 		"command", "args", "env", "inherit_env", "cwd", "url", "headers", "tls", "proxy", "transport", "protocol",
 		"enabled", "connect_timeout", "timeout", "max_timeout", "wait", "session_wait", "keepalive",
-		"retry", "breaker", "skip_preflight", "tools",
+		"retry", "breaker", "skip_preflight", "tools", "health",
 	}
 }
 
@@ -126,7 +126,9 @@ func (e *entry) read(s *Server, f field) {
 		s.SkipPreflight = e.boolean(f, false)
 	case "tools":
 		e.tools(s, f)
-	case "auth", "oauth", "health", "smoke":
+	case "health":
+		e.health(s, f)
+	case "auth", "oauth", "smoke":
 		e.fail(f.key, f.name, "this version does not support the key yet", "remove it")
 		return
 	default:

@@ -40,8 +40,8 @@ func (s Server) LiteralSecrets() []LiteralSecret {
 	return found
 }
 
-// Redacted returns a copy of the server that can be shown: literal values in headers, env and the URL's query that look
-// like secrets are "***", as are user info in the URL and the password in the proxy's. References such as ${TOKEN} stay.
+// Redacted returns a copy of the server that can be shown: literal values in headers, env, the URL's query and the
+// arguments of the health call that look like secrets are "***", as are user info in the URL and the password in the proxy's. References such as ${TOKEN} stay.
 func (s Server) Redacted() Server {
 	out := s.Clone()
 	for name, value := range s.Env {
@@ -56,6 +56,7 @@ func (s Server) Redacted() Server {
 	}
 	out.URL = redactURL(s.URL)
 	out.Proxy = redactProxy(s.Proxy)
+	out.Health = s.Health.redacted()
 	return out
 }
 

@@ -174,6 +174,7 @@ func (s Server) problems() []problem {
 	}
 	globs("tools.include", s.Tools.Include)
 	globs("tools.exclude", s.Tools.Exclude)
+	found = append(found, s.healthProblems()...)
 	return found
 }
 

@@ -101,6 +101,10 @@ func entryNode(s Server) *yaml.Node {
 			if n := filterNode(s.Tools); n != nil {
 				put(key, n)
 			}
+		case "health":
+			if n := healthNode(s.Health); n != nil {
+				put(key, n)
+			}
 		}
 	}
 	return m

@@ -2,7 +2,6 @@ package probe
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -23,7 +22,7 @@ initialized notification. For a child process, what it wrote to standard error a
 		Run: func(ctx context.Context, t *Target) Finding {
 			s, err := t.open(ctx)
 			if err != nil {
-				return failure(err)
+				return lostInOpening(failure(err))
 			}
 			info, limits := s.Info(), t.sup.Limits()
 			name := strings.TrimSpace(info.ServerName + " " + info.ServerVersion)
@@ -47,6 +46,15 @@ initialized notification. For a child process, what it wrote to standard error a
 	}
 }
 
+// lostInOpening says what it means that a session which was just given is not known any more.
+func lostInOpening(f Finding) Finding {
+	if f.Class == string(session.ClassSession) {
+		f.Message = fmt.Sprintf("the same session was accepted by one request and rejected by the next (%s); several instances without shared sessions?", f.Message)
+		f.Fix = "let the instances behind the address share their sessions, or route each session to one of them"
+	}
+	return f
+}
+
 // idleGap is a pause that a server must survive between two requests.
 const idleGap = 50 * time.Millisecond
 
@@ -65,8 +73,10 @@ not share their sessions, or the server drops them.`,
 				}
 			}
 			if st := t.sup.Stats(); st.Handshakes > t.opened.Info().Generation && st.Recovery != nil {
-				return warn("the session was lost and had to be replaced: "+st.Recovery.Cause,
-					"if several instances share the address, let them share sessions too, or route each session to one instance")
+				f := warn(fmt.Sprintf("the session was lost and had to be replaced, which took %s: %s", FormatElapsed(st.Recovery.Elapsed), st.Recovery.Cause),
+					"see whether the server restarted, or drops sessions; if several instances share the address, let them share sessions too, or route each session to one instance")
+				f.Data = map[string]any{"fresh_ms": milliseconds(st.Recovery.Elapsed), "lost_by": st.Recovery.Cause, "handshakes": st.Handshakes}
+				return f
 			}
 			return pass("used twice with a pause between")
 		},
@@ -97,42 +107,6 @@ func use(ctx context.Context, t *Target) error {
 	}
 	_, err := harmless(ctx, t)
 	return err
-}
-
-// tries counts how often a request was sent, and how often it was answered with a result.
-type tries struct{ sent, answered int }
-
-// harmless makes a request that changes nothing, on the supervisor's road: a list that the server announced, else ping.
-func harmless(ctx context.Context, t *Target) (tries, error) {
-	var n tries
-	req := session.Request{Name: "list", Repeatable: true}
-	err := t.sup.Do(ctx, req, func(ctx context.Context, s *session.Session) error {
-		n.sent++
-		_, err := s.Raw(ctx, harmlessMethod(s), nil)
-		if e, ok := errors.AsType[*session.Error](err); ok && e.Class == session.ClassAnswered {
-			err = nil // a refusal is an answer too: the session lives
-		}
-		if err == nil {
-			n.answered++
-		}
-		return err
-	})
-	return n, err
-}
-
-func harmlessMethod(s *session.Session) string {
-	info := s.Info()
-	switch caps := info.Capabilities; {
-	case caps.Tools != nil:
-		return "tools/list"
-	case caps.Resources != nil:
-		return "resources/list"
-	case caps.Prompts != nil:
-		return "prompts/list"
-	case info.Era == session.EraModern:
-		return "tools/list" // refused, which is an answer too
-	}
-	return "ping"
 }
 
 func sessionNoise() Check {

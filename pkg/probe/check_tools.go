@@ -41,8 +41,13 @@ func listed(ctx context.Context, t *Target, method, noun string) Finding {
 	}
 	f := pass(fmt.Sprintf("%d %s", len(list.Items), noun))
 	f.Data = map[string]any{"count": len(list.Items)}
+	if loss := t.repeated[method]; loss != "" {
+		f.Status, f.Detail, f.Data["repeated"] = Warn, loss, true
+		f.Message += fmt.Sprintf("; the first %s was lost (%s) and had to be repeated on a fresh session", method, loss)
+		f.Fix = "see why the server drops it: a client that does not repeat it shows nothing at all"
+	}
 	if len(list.Problems) > 0 {
-		f.Status, f.Detail = Warn, strings.Join(list.Problems, "\n")
+		f.Status, f.Detail = Warn, strings.TrimSpace(strings.Join(slices.Concat(list.Problems, []string{f.Detail}), "\n"))
 		f.Message += "; " + list.Problems[0]
 		f.Fix = "answer " + method + " as the specification says, with an array and a cursor that ends"
 	}

@@ -27,9 +27,11 @@ func Checks() []Check {
 		configTools(),
 		resourcesList(),
 		promptsList(),
+		callHealth(),
 		recoveryKill(),
 		recoveryFresh(),
 		recoveryRequest(),
+		recoverySoak(),
 		shutdownClose(),
 	}
 }

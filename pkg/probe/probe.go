@@ -40,8 +40,12 @@ type Finding struct {
 	Fix string
 	// Class is, for a failure, one of the error classes of package session ("connect", "auth", …).
 	Class string
+	// Table holds figures for people, the heads of its columns first; nil for none. Data has them for programs.
+	Table [][]string
 	// Data holds the measurements and facts that programs may want, keys in snake_case, times in keys ending in _ms.
 	Data map[string]any
+	// partial is set when the check was interrupted and what it measured until then holds.
+	partial bool
 }
 
 // Check asks one question about a target.

@@ -79,41 +79,68 @@ func statuses(r Report) string {
 	return b.String()
 }
 
-// TestHealthy shows that healthy servers pass every check, the drill included, on every transport and in both eras.
+// healthyServers are servers on every transport, in both eras, with and without a session.
+func healthyServers(t *testing.T) map[string]config.Server {
+	t.Helper()
+	// Without a session id there is no session to lose, also in the era that has them.
+	sessionless := demoHTTP(t, true)
+	sessionless.Protocol = "2025-11-25"
+	return map[string]config.Server{
+		"stdio":       child(t, "demo"),
+		"http":        demoHTTP(t, false),
+		"modern":      demoHTTP(t, true),
+		"sessionless": sessionless,
+		"sse":         fault(t, "sse-only-legacy"),
+		"refused":     fault(t, "session-delete-405"),
+	}
+}
+
+func byID(r Report) map[string]Result {
+	out := map[string]Result{}
+	for _, res := range r.Results {
+		out[res.ID] = res
+	}
+	return out
+}
+
+// TestHealthy shows that healthy servers pass every check, the drill included, on every transport and in both eras: how
+// the session was killed (KD-01), that one list came through (KD-02, KD-03), and the figures over all kills (KD-04).
 func TestHealthy(t *testing.T) {
-	for name, server := range map[string]config.Server{
-		"stdio":  child(t, "demo"),
-		"http":   demoHTTP(t, false),
-		"modern": demoHTTP(t, true),
-		"sse":    fault(t, "sse-only-legacy"),
-	} {
+	killedBy := map[string]string{
+		"stdio": "sigkill", "http": "delete", "modern": "connections dropped", "sessionless": "connections dropped",
+		"sse": "stream closed", "refused": "made-up id",
+	}
+	for name, server := range healthyServers(t) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			r := Run(t.Context(), &Target{Server: server, Kills: 2}, Checks())
 			if r.Verdict != Pass || r.Cause != nil {
 				t.Fatalf("verdict %s, cause %+v\n%s", r.Verdict, r.Cause, statuses(r))
 			}
-			byID := map[string]Result{}
-			for _, res := range r.Results {
-				byID[res.ID] = res
-			}
-			kill, fresh, request := byID["recovery.kill"], byID["recovery.fresh"], byID["recovery.request"]
-			if kill.Data["kills"] != 2 || kill.Data["killed_by"] == "" {
+			results := byID(r)
+			kill, fresh, request := results["recovery.kill"], results["recovery.fresh"], results["recovery.request"]
+			if kill.Data["kills"] != 2 || kill.Data["killed_by"] != killedBy[name] {
 				t.Errorf("kill %+v", kill)
 			}
-			if request.Data["executions"] != 1 {
+			if request.Data["executions"] != 1 || request.Data["request"] != "tools/list" || request.Data["attempts_unknown"] != 0 {
 				t.Errorf("request %+v", request)
 			}
-			if name == "modern" {
-				if fresh.Status != Skip || kill.Data["killed_by"] != "connections dropped" {
-					t.Errorf("fresh %+v, kill %+v", fresh, kill)
+			if strings.HasPrefix(killedBy[name], "connections") {
+				if fresh.Status != Skip || kill.Data["kills_confirmed"] != 0 || request.Data["attempts"] != 1 {
+					t.Errorf("fresh %+v, kill %+v, request %+v", fresh, kill, request)
 				}
 				return
+			}
+			if kill.Data["kills_confirmed"] != 2 || fresh.Data["recovered"] != 2 || fresh.Data["announced_as"] == "" || fresh.Data["killed_by"] != killedBy[name] {
+				t.Errorf("kill %+v, fresh %+v", kill, fresh)
+			}
+			if _, http := fresh.Data["new_session"]; http != (name == "http" || name == "refused") {
+				t.Errorf("fresh %+v", fresh)
 			}
 			if fresh.Data["generation"] != 3 || fresh.Data["handshakes"] != 1 || fresh.Data["old_generation"] != 2 {
 				t.Errorf("fresh %+v", fresh)
 			}
-			for _, key := range []string{"detect_ms", "fresh_ms"} {
+			for _, key := range []string{"detect_ms", "fresh_ms", "detect_min_ms", "detect_median_ms", "detect_max_ms", "fresh_min_ms", "fresh_median_ms", "fresh_max_ms"} {
 				if ms, ok := fresh.Data[key].(float64); !ok || ms <= 0 {
 					t.Errorf("%s is %v", key, fresh.Data[key])
 				}

@@ -30,7 +30,7 @@ func Run(ctx context.Context, t *Target, checks []Check) Report {
 				r.Finding = ask(ctx, c, t)
 				r.Elapsed = time.Since(start)
 			}
-			if ctx.Err() != nil && r.Status != Pass && r.Status != Skip {
+			if ctx.Err() != nil && r.Status != Pass && r.Status != Skip && !r.partial {
 				// What was seen after the end of the examination is the end of the examination.
 				r.Finding = Finding{Status: Unknown, Message: "not checked: " + context.Cause(ctx).Error()}
 			}

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"strings"
 	"sync"
+	"sync/atomic"
+	"time"
 
 	"github.com/mcpctl/mcpctl/pkg/config"
 	"github.com/mcpctl/mcpctl/pkg/session"
@@ -27,6 +29,8 @@ type Target struct {
 	OnSecrets func([]string)
 	// Kills is how often the session is killed on purpose; 0 leaves recovery alone.
 	Kills int
+	// Soak is how long requests go on while the session is killed at random moments; 0 leaves that out.
+	Soak time.Duration
 
 	// What the checks learn on their way.
 	expanded config.Server
@@ -36,8 +40,13 @@ type Target struct {
 	openErr  error
 	lists    map[string]session.List
 	listErrs map[string]error
-	drill    drill
-	spans    []Span
+	// repeated tells of the lists that had to be asked for twice, by method.
+	repeated map[string]string
+	// healthy is set when the entry's own call was answered as expected.
+	healthy bool
+	drill   drill
+	soak    atomic.Pointer[soak]
+	spans   []Span
 }
 
 // dialer returns the dialer, never nil.
@@ -75,12 +84,17 @@ func (t *Target) list(ctx context.Context, method string) (session.List, error) 
 		return list, t.listErrs[method]
 	}
 	var list session.List
+	var n tries
 	err := t.sup.Do(ctx, session.Request{Name: method, Repeatable: true}, func(ctx context.Context, s *session.Session) (err error) {
 		list, err = s.List(ctx, method)
+		n.note(err)
 		return err
 	})
 	if t.lists == nil {
-		t.lists, t.listErrs = map[string]session.List{}, map[string]error{}
+		t.lists, t.listErrs, t.repeated = map[string]session.List{}, map[string]error{}, map[string]string{}
+	}
+	if n.lost {
+		t.repeated[method] = n.loss
 	}
 	t.lists[method], t.listErrs[method] = list, err
 	return list, err

@@ -9,6 +9,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"regexp"
 	"slices"
@@ -236,7 +237,8 @@ func rows() []row {
 
 		// Without a fault on the wire there is only what the SDK says.
 		{"refused-by-sdk", "the SDK had given the connection up before the transport saw anything", func(s seen) bool {
-			return s.opened && s.state.Method == "" && errors.Is(s.err, mcp.ErrConnectionClosed)
+			// The end of a file is what it says of a stream of the older transport that has ended, before it says so of all.
+			return s.opened && s.state.Method == "" && (errors.Is(s.err, mcp.ErrConnectionClosed) || errors.Is(s.err, io.EOF))
 		}, kindNotSent, ClassConnect, ""},
 		{"no-answer", "written, and the SDK gave up before the answer", func(s seen) bool {
 			return s.state.Written && !s.state.Answered

@@ -24,6 +24,9 @@ type Kill struct {
 	Session string
 	// PID is the process id of the child that was killed, 0 on other transports.
 	PID int
+	// Deletion says, of a session that got a made-up id, why DELETE was not enough: "refused with 405", "not answered",
+	// "ignored".
+	Deletion string
 	// Notes tell what was odd, one sentence each.
 	Notes []string
 }
@@ -85,6 +88,7 @@ func (s *Session) killHTTP(ctx context.Context) (Kill, error) {
 	status, err := s.deleteSession(ctx, s.ID())
 	switch {
 	case err != nil:
+		k.Deletion = "not answered"
 		k.Notes = append(k.Notes, fmt.Sprintf("DELETE was not answered: %v", err))
 	case status >= 200 && status < 300:
 		lost, announced, err := s.askDead(ctx)
@@ -95,8 +99,10 @@ func (s *Session) killHTTP(ctx context.Context) (Kill, error) {
 			k.Confirmed, k.Announced = true, announced
 			return k, nil
 		}
+		k.Deletion = "ignored"
 		k.Notes = append(k.Notes, "the server accepted DELETE, and the session still answered")
 	default:
+		k.Deletion = fmt.Sprintf("refused with %d", status)
 		k.Notes = append(k.Notes, fmt.Sprintf("the server answered DELETE with %d %s", status, http.StatusText(status)))
 	}
 	k.How = "made-up id"

@@ -1,0 +1,339 @@
+package config
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"gopkg.in/yaml.v3"
+)
+
+// Health is the call that shows whether a server does its work: a tool that its owner chose for that.
+type Health struct {
+	// Tool is the name of the tool, as the server has it.
+	Tool string
+	// Args are its arguments, one JSON object; nil stands for an empty one. They are sent as written: no variable is
+	// expanded in them.
+	Args json.RawMessage
+	// Expect says what the answer must be like.
+	Expect Expect
+}
+
+// Expect is what the answer of a tool must be like. The zero value wants a result that is no error.
+type Expect struct {
+	// IsError wants the tool to report an error.
+	IsError bool
+	// Contains is a part of the text that comes back, "" for any. The text is that of all text blocks, joined by newlines,
+	// and without such blocks the structured content as JSON.
+	Contains string
+	// Matches is a regular expression (RE2) that the text must match somewhere, "" for none.
+	Matches string
+	// Equals is the whole text, nil for any.
+	Equals *string
+	// Within is the most that the call may take, 0 for the limit of the request.
+	Within time.Duration
+}
+
+// clone returns a copy that shares nothing with h.
+func (h *Health) clone() *Health {
+	if h == nil {
+		return nil
+	}
+	out := *h
+	out.Args = slices.Clone(h.Args)
+	if h.Expect.Equals != nil {
+		equals := *h.Expect.Equals
+		out.Expect.Equals = &equals
+	}
+	return &out
+}
+
+// healthKeys and expectKeys return the keys in the order in which they are written.
+func healthKeys() []string { return []string{"tool", "args", "expect"} }
+
+func expectKeys() []string { return []string{"is_error", "contains", "matches", "equals", "max_ms"} }
+
+// health reads the key of that name.
+func (e *entry) health(s *Server, f field) {
+	if f.value.Kind != yaml.MappingNode {
+		e.fail(f.value, f.name, "want a mapping, found "+describe(f.value), "write {tool: NAME}")
+		return
+	}
+	h := &Health{}
+	for _, f := range e.fields(f.value, f.name) {
+		key := below("health", f.name)
+		e.at[key] = f.key
+		switch f.name {
+		case "tool":
+			h.Tool = e.text(field{key, f.key, f.value})
+		case "args":
+			if f.value.Kind != yaml.MappingNode {
+				e.fail(f.value, key, "want a mapping, found "+describe(f.value), "write {NAME: value}")
+				continue
+			}
+			var b bytes.Buffer
+			e.writeJSON(&b, f.value, key)
+			h.Args = b.Bytes()
+		case "expect":
+			e.expect(&h.Expect, field{key, f.key, f.value})
+		default:
+			e.unknown(f, key, healthKeys(), "")
+			continue
+		}
+		s.Set(key, e.source("entry", f.key))
+	}
+	s.Health = h
+}
+
+// expect reads what the answer must be like.
+func (e *entry) expect(x *Expect, f field) {
+	for _, f := range e.fields(f.value, f.name) {
+		key := below("health.expect", f.name)
+		e.at[key] = f.key
+		at := field{key, f.key, f.value}
+		switch f.name {
+		case "is_error":
+			x.IsError = e.boolean(at, false)
+		case "contains":
+			x.Contains = e.text(at)
+		case "matches":
+			x.Matches = e.text(at)
+		case "equals":
+			if text, ok := e.literal(f.value, key); ok {
+				x.Equals = &text
+			}
+		case "max_ms":
+			ms, err := strconv.ParseInt(f.value.Value, 10, 64)
+			if f.value.ShortTag() != tagInt || err != nil || ms <= 0 || time.Duration(ms) > maxDuration/time.Millisecond {
+				e.fail(f.value, key, "want a number of milliseconds, more than zero and at most 24h of them", "")
+				continue
+			}
+			x.Within = time.Duration(ms) * time.Millisecond
+		case "jq":
+			e.fail(f.key, key, "this version does not support the key yet", "remove it; contains, matches and equals look at the text")
+		default:
+			e.unknown(f, key, expectKeys(), "")
+		}
+	}
+}
+
+// writeJSON writes a value as JSON, its numbers digit for digit.
+func (e *entry) writeJSON(b *bytes.Buffer, n *yaml.Node, path string) {
+	if e.left--; e.left < 0 {
+		return
+	}
+	switch n = follow(n); n.Kind {
+	case yaml.MappingNode:
+		b.WriteByte('{')
+		for i, f := range e.fields(n, path) {
+			if i > 0 {
+				b.WriteByte(',')
+			}
+			b.WriteString(jsonText(f.name) + ":")
+			e.writeJSON(b, f.value, below(path, f.name))
+		}
+		b.WriteByte('}')
+	case yaml.SequenceNode:
+		b.WriteByte('[')
+		for i, item := range n.Content {
+			if i > 0 {
+				b.WriteByte(',')
+			}
+			e.writeJSON(b, item, fmt.Sprintf("%s[%d]", path, i))
+		}
+		b.WriteByte(']')
+	case yaml.ScalarNode, yaml.DocumentNode, yaml.AliasNode:
+		text, problem := jsonScalar(n)
+		if problem != "" {
+			e.fail(n, path, problem, "put quotes around it if text is meant")
+		}
+		b.WriteString(text)
+	}
+}
+
+// jsonScalar returns a scalar as JSON, or what is wrong with it.
+func jsonScalar(n *yaml.Node) (text, problem string) {
+	switch n.ShortTag() {
+	case tagString, tagTimestamp, tagMerge:
+		return jsonText(n.Value), ""
+	case tagNull:
+		return "null", ""
+	case tagBool:
+		return strings.ToLower(n.Value), ""
+	case tagInt, tagFloat:
+		if json.Valid([]byte(n.Value)) {
+			return n.Value, ""
+		}
+		var value any // 0x1f, 1_000, +1: numbers to YAML alone
+		if err := n.Decode(&value); err == nil {
+			if data, err := json.Marshal(value); err == nil {
+				return string(data), ""
+			}
+		}
+		return "null", fmt.Sprintf("%s is no number that JSON has", n.Value)
+	}
+	return "null", "want a value that JSON has, found " + describe(n)
+}
+
+// jsonText returns text as a JSON string, without the escapes that only a web page needs.
+func jsonText(s string) string {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	_ = enc.Encode(s) // text can always be encoded
+	return strings.TrimSuffix(b.String(), "\n")
+}
+
+// healthProblems says what is wrong with the call of an entry.
+func (s Server) healthProblems() []problem {
+	h := s.Health
+	if h == nil {
+		return nil
+	}
+	var found []problem
+	add := func(key, message, hint string) {
+		found = append(found, problem{key: key, message: message, hint: hint})
+	}
+	switch {
+	case h.Tool == "":
+		found = append(found, problem{key: "health", message: "names no tool", hint: "write {tool: NAME}", missing: true})
+	case !s.Tools.Allows(h.Tool):
+		add("health.tool", fmt.Sprintf("%q is left out by the entry's filter", h.Tool), "let tools.include and tools.exclude allow it")
+	}
+	if len(h.Args) > 0 {
+		var object map[string]json.RawMessage
+		if json.Unmarshal(h.Args, &object) != nil || object == nil {
+			add("health.args", "is not a JSON object", "")
+		}
+	}
+	if _, err := regexp.Compile(h.Expect.Matches); err != nil {
+		add("health.expect.matches", fmt.Sprintf("is no regular expression: %s", strings.TrimPrefix(err.Error(), "error parsing regexp: ")), "see https://golang.org/s/re2syntax")
+	}
+	if h.Expect.Within < 0 || h.Expect.Within > maxDuration {
+		add("health.expect.max_ms", "is not between 1 and 24h", "")
+	}
+	return found
+}
+
+// healthNode returns the key as it is written, nil for none.
+func healthNode(h *Health) *yaml.Node {
+	if h == nil {
+		return nil
+	}
+	m := &yaml.Node{Kind: yaml.MappingNode, Tag: tagMap}
+	put := func(to *yaml.Node, key string, value *yaml.Node) {
+		to.Content = append(to.Content, textNode(key), value)
+	}
+	put(m, "tool", textNode(h.Tool))
+	if len(h.Args) > 0 {
+		var doc yaml.Node // JSON is YAML, but for escapes of pairs, which the value of a node does not have
+		dec := json.NewDecoder(bytes.NewReader(h.Args))
+		dec.UseNumber()
+		var value any
+		if dec.Decode(&value) == nil && doc.Encode(plainNumbers(value)) == nil {
+			flow(&doc)
+			put(m, "args", &doc)
+		}
+	}
+	x := &yaml.Node{Kind: yaml.MappingNode, Tag: tagMap, Style: yaml.FlowStyle}
+	if h.Expect.IsError {
+		put(x, "is_error", boolNode(true))
+	}
+	if h.Expect.Contains != "" {
+		put(x, "contains", textNode(h.Expect.Contains))
+	}
+	if h.Expect.Matches != "" {
+		put(x, "matches", textNode(h.Expect.Matches))
+	}
+	if h.Expect.Equals != nil {
+		put(x, "equals", textNode(*h.Expect.Equals))
+	}
+	if h.Expect.Within > 0 {
+		put(x, "max_ms", digitsNode(strconv.FormatInt(h.Expect.Within.Milliseconds(), 10)))
+	}
+	if len(x.Content) > 0 {
+		put(m, "expect", x)
+	}
+	return m
+}
+
+// plainNumbers replaces the numbers of a decoded JSON value by nodes that keep their digits.
+func plainNumbers(value any) any {
+	switch v := value.(type) {
+	case json.Number:
+		return digitsNode(v.String())
+	case []any:
+		for i := range v {
+			v[i] = plainNumbers(v[i])
+		}
+	case map[string]any:
+		for name := range v {
+			v[name] = plainNumbers(v[name])
+		}
+	}
+	return value
+}
+
+func digitsNode(digits string) *yaml.Node {
+	tag := tagInt
+	if strings.ContainsAny(digits, ".eE") {
+		tag = tagFloat
+	}
+	return &yaml.Node{Kind: yaml.ScalarNode, Tag: tag, Value: digits}
+}
+
+// flow makes a tree be written on one line.
+func flow(n *yaml.Node) {
+	if n.Kind != yaml.ScalarNode {
+		n.Style = yaml.FlowStyle
+	}
+	for _, child := range n.Content {
+		flow(child)
+	}
+}
+
+// redacted returns a copy in which arguments that look like secrets are masked, at any depth.
+func (h *Health) redacted() *Health {
+	out := h.clone()
+	if out == nil || len(out.Args) == 0 {
+		return out
+	}
+	dec := json.NewDecoder(bytes.NewReader(out.Args))
+	dec.UseNumber()
+	var value any
+	if dec.Decode(&value) != nil {
+		return out
+	}
+	hidden := false
+	maskArguments("", &value, &hidden)
+	if hidden {
+		if data, err := json.Marshal(value); err == nil {
+			out.Args = data
+		}
+	}
+	return out
+}
+
+// maskArguments masks the text in a decoded JSON value that is a secret by its name or by its looks.
+func maskArguments(name string, value *any, hidden *bool) {
+	switch v := (*value).(type) {
+	case string:
+		if v != "" && (LooksSecretName(name) || LooksSecretValue(v)) {
+			*value, *hidden = masked, true
+		}
+	case []any:
+		for i := range v {
+			maskArguments(name, &v[i], hidden)
+		}
+	case map[string]any:
+		for key, each := range v {
+			maskArguments(key, &each, hidden)
+			v[key] = each
+		}
+	}
+}

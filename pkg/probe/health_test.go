@@ -1,0 +1,147 @@
+package probe
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/mcpctl/mcpctl/internal/faultlab"
+	"github.com/mcpctl/mcpctl/pkg/config"
+)
+
+// lab serves a case of the laboratory over HTTP, and keeps the server for questions.
+func lab(t *testing.T, name string) (*faultlab.Server, config.Server) {
+	t.Helper()
+	c, ok := faultlab.Find(name)
+	if !ok {
+		t.Fatalf("no case %q", name)
+	}
+	srv, err := c.Serve(faultlab.HTTPOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = srv.Close() })
+	return srv, config.Server{Name: "s", URL: srv.URL, Transport: config.TransportAuto, Enabled: true}
+}
+
+// TestHealthCall shows what becomes of the call that an entry names: expectations that hold and do not, and calls that
+// are never made.
+func TestHealthCall(t *testing.T) {
+	text := func(s string) *string { return &s }
+	for _, tt := range []struct {
+		name   string
+		health config.Health
+		status Status
+		class  string
+		words  string
+	}{
+		{"as expected", config.Health{Tool: "echo", Args: json.RawMessage(`{"message":"pong"}`), Expect: config.Expect{
+			Contains: "on", Matches: "^p.n", Equals: text("pong"), Within: time.Minute,
+		}}, Pass, "", "echo answered in"},
+		{"an error is expected", config.Health{Tool: "fail", Expect: config.Expect{IsError: true}}, Pass, "", "fail answered in"},
+		{"an error", config.Health{Tool: "fail"}, Fail, "tool", "it reported an error: "},
+		{"no error", config.Health{Tool: "echo", Args: json.RawMessage(`{"message":"x"}`), Expect: config.Expect{IsError: true}}, Fail, "tool", "it reported no error"},
+		{"does not contain", config.Health{Tool: "echo", Args: json.RawMessage(`{"message":"x"}`), Expect: config.Expect{Contains: "pong"}}, Fail, "failed", `its text does not contain "pong"`},
+		{"does not match", config.Health{Tool: "echo", Args: json.RawMessage(`{"message":"x"}`), Expect: config.Expect{Matches: "^y"}}, Fail, "failed", "its text does not match ^y"},
+		{"is not equal", config.Health{Tool: "echo", Args: json.RawMessage(`{"message":"x"}`), Expect: config.Expect{Equals: text("")}}, Fail, "failed", `its text is not ""`},
+		{"too slow", config.Health{Tool: "echo", Args: json.RawMessage(`{"message":"x"}`), Expect: config.Expect{Within: 1}}, Fail, "failed", "is the most that is expected"},
+		{"no such tool", config.Health{Tool: "ecko"}, Fail, "config", `the server has no tool "ecko"`},
+		{"a missing argument", config.Health{Tool: "echo"}, Fail, "config", "the arguments do not fit echo"},
+		{"an argument of another type", config.Health{Tool: "echo", Args: json.RawMessage(`{"message":1}`)}, Fail, "config", "the arguments do not fit echo"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			server := demoHTTP(t, false)
+			server.Health = &tt.health
+			r := Run(t.Context(), &Target{Server: server}, Checks())
+			got := byID(r)["call.health"]
+			if got.Status != tt.status || got.Class != tt.class || !strings.Contains(got.Message, tt.words) || (tt.status == Fail) != (got.Fix != "") {
+				t.Errorf("%+v", got)
+			}
+			if (r.Cause == nil) != (tt.status == Pass) || r.Cause != nil && r.Cause.Check != "call.health" {
+				t.Errorf("cause %+v", r.Cause)
+			}
+			if tt.name == "no such tool" && !strings.Contains(got.Fix, "did you mean echo") {
+				t.Errorf("fix %q", got.Fix)
+			}
+		})
+	}
+}
+
+// TestDrillCallsHealth shows that the drill makes the call that the entry names (KD-02), each time once as far as the
+// server can tell, and that a soak makes it only if its tool says that this does no harm.
+func TestDrillCallsHealth(t *testing.T) {
+	srv, silent := lab(t, "healthy") // its tools say nothing about themselves
+	silent.Health = &config.Health{Tool: "echo", Args: json.RawMessage(`{"text":"hi"}`)}
+	harmless := demoHTTP(t, false)
+	harmless.Health = &config.Health{Tool: "echo", Args: json.RawMessage(`{"message":"hi"}`)}
+	for _, tt := range []struct {
+		server config.Server
+		soaks  string
+	}{{silent, "tools/list"}, {harmless, "tools/call echo"}} {
+		r := Run(t.Context(), &Target{Server: tt.server, Kills: 2}, Checks())
+		request := byID(r)["recovery.request"]
+		if request.Status != Pass || request.Data["request"] != "tools/call echo" || request.Data["executions"] != 1 {
+			t.Errorf("%s", statuses(r))
+		}
+		r = Run(t.Context(), &Target{Server: tt.server, Soak: time.Second}, Checks())
+		if soak := byID(r)["recovery.soak"]; soak.Status != Pass || soak.Data["request"] != tt.soaks || soak.Data["lost"] != 0 {
+			t.Errorf("%+v", soak)
+		}
+	}
+	if n := srv.Stats().ToolExec["echo"]; n != 4 { // by the check of each examination, and once after each kill
+		t.Errorf("echo ran %d times", n)
+	}
+}
+
+// TestDrillWithoutGoodHealth shows that a health call which cannot be made leaves the drill to a list, and is the only
+// failure.
+func TestDrillWithoutGoodHealth(t *testing.T) {
+	server := demoHTTP(t, false)
+	server.Health = &config.Health{Tool: "gone"}
+	r := Run(t.Context(), &Target{Server: server, Kills: 1}, Checks())
+	results := byID(r)
+	if r.Cause == nil || r.Cause.Check != "call.health" || results["recovery.request"].Status != Pass || results["recovery.request"].Data["request"] != "tools/list" {
+		t.Errorf("cause %+v\n%s", r.Cause, statuses(r))
+	}
+	// A call that fails for a reason of its own says nothing about sessions.
+	server.Health = &config.Health{Tool: "fail"}
+	r = Run(t.Context(), &Target{Server: server, Kills: 1}, Checks())
+	if results := byID(r); r.Cause.Check != "call.health" || results["recovery.request"].Status != Pass {
+		t.Errorf("cause %+v\n%s", r.Cause, statuses(r))
+	}
+}
+
+// onlyOnce returns an entry whose command works the first time it is started, and then never again.
+func onlyOnce(t *testing.T) config.Server {
+	t.Helper()
+	server := child(t, "demo")
+	marker := filepath.Join(t.TempDir(), "was-here")
+	server.Command, server.Args = "sh", []string{"-c", `[ -e "$1" ] && exit 3; : >"$1"; exec "$0" demo`, server.Command, marker}
+	server.Env["PATH"] = os.Getenv("PATH")
+	return server
+}
+
+// TestDrillFails shows that a server which does not come back fails one check, with the cause.
+func TestDrillFails(t *testing.T) {
+	r := Run(t.Context(), &Target{Server: onlyOnce(t), Kills: 3, Soak: time.Second}, Checks())
+	results := byID(r)
+	if r.Cause == nil || r.Cause.Check != "recovery.fresh" || r.Cause.Class != "connect" || !strings.Contains(r.Cause.Message, "no fresh session came: initialize: the process ended: exit status 3") {
+		t.Errorf("cause %+v\n%s", r.Cause, statuses(r))
+	}
+	if results["recovery.kill"].Status != Pass || results["recovery.request"].Status != Skip || results["recovery.soak"].Status != Skip {
+		t.Errorf("%s", statuses(r))
+	}
+}
+
+// TestDrillKillsTheWholeGroup shows that a server with children of its own is killed with them (KD-05), and comes back.
+func TestDrillKillsTheWholeGroup(t *testing.T) {
+	r := Run(t.Context(), &Target{Server: child(t, "stdio", "stdio-grandchild"), Kills: 2}, Checks())
+	results := byID(r)
+	if fresh := results["recovery.fresh"]; fresh.Status != Pass || fresh.Data["handshakes"] != 1 || results["recovery.request"].Status != Pass {
+		t.Errorf("%s", statuses(r))
+	}
+}
