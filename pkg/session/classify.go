@@ -136,6 +136,8 @@ type evidence struct {
 	opened bool
 	// legacy is set on sessions of the era with handshakes.
 	legacy bool
+	// reports counts the reports of progress.
+	reports int
 }
 
 // seen is what the rows look at: the evidence, sorted.
@@ -442,6 +444,9 @@ func (s seen) progress() []string {
 	case s.rpc != nil || s.fault != nil || st.Answered || !st.Written:
 		return nil
 	case st.Status == 0:
+		if s.reports > 0 {
+			return []string{fmt.Sprintf("%s was sent, and only progress came back, %d times", st.Method, s.reports)}
+		}
 		return []string{st.Method + " was sent, and nothing came back"}
 	case st.Length >= 0:
 		return []string{fmt.Sprintf("HTTP %d came, with %d of %d bytes of its body", st.Status, st.Read, st.Length)}

@@ -33,22 +33,23 @@ func WithProgress(ctx context.Context, fn func(Progress)) context.Context {
 type progress struct {
 	mu       sync.Mutex
 	last     int
-	requests map[string]listener // of the requests that wait, by token
+	requests map[string]*listener // of the requests that wait, by token
 }
 
 // listener is who wants to know of the progress of one request.
 type listener struct {
 	bound *bound
 	fn    func(Progress) // nil if nobody does
+	count int            // of the reports
 }
 
 // reports are the methods that may take long enough to report progress.
 var reports = map[string]bool{"tools/call": true, "prompts/get": true, "resources/read": true, "completion/complete": true}
 
-// expect returns params with a token for the progress of the request. done is called when the request has ended. A token
-// that is in params already is left alone: whoever put it there listens.
-func (p *progress) expect(ctx context.Context, method string, params json.RawMessage) (withToken json.RawMessage, done func()) {
-	done = func() {}
+// expect returns params with a token for the progress of the request. done is called when the request has ended, and
+// returns how often progress was reported. A token that is in params already is left alone: whoever put it there listens.
+func (p *progress) expect(ctx context.Context, method string, params json.RawMessage) (withToken json.RawMessage, done func() int) {
+	done = func() int { return 0 }
 	if !reports[method] {
 		return params, done
 	}
@@ -61,14 +62,16 @@ func (p *progress) expect(ctx context.Context, method string, params json.RawMes
 	}
 	p.last++
 	if p.requests == nil {
-		p.requests = map[string]listener{}
+		p.requests = map[string]*listener{}
 	}
 	fn, _ := ctx.Value(progressKey{}).(func(Progress))
-	p.requests[token] = listener{boundOf(ctx), fn}
-	return encoded, func() {
+	l := &listener{bound: boundOf(ctx), fn: fn}
+	p.requests[token] = l
+	return encoded, func() int {
 		p.mu.Lock()
 		defer p.mu.Unlock()
 		delete(p.requests, token)
+		return l.count
 	}
 }
 
@@ -110,6 +113,9 @@ func (p *progress) report(n *mcp.ProgressNotificationParams) {
 	}
 	p.mu.Lock()
 	l, ok := p.requests[text]
+	if ok {
+		l.count++
+	}
 	p.mu.Unlock()
 	if !ok {
 		return

@@ -207,7 +207,6 @@ func (s *Session) Raw(ctx context.Context, method string, params any) (json.RawM
 	defer s.end()
 	encoded = s.withLevel(method, encoded)
 	encoded, done := s.progress.expect(ctx, method, encoded)
-	defer done()
 	ex.SetParams(encoded)
 	asked := method
 	if method == discoverMethod && !s.legacy() {
@@ -215,6 +214,7 @@ func (s *Session) Raw(ctx context.Context, method string, params any) (json.RawM
 		asked = discoverStandIn
 	}
 	err := s.send(callCtx, asked, encoded)
+	reports := done()
 	st := ex.State()
 	switch {
 	case st.Answered || err == nil:
@@ -229,7 +229,7 @@ func (s *Session) Raw(ctx context.Context, method string, params any) (json.RawM
 	if err == nil && st.Error == nil {
 		err = errors.New("the request was not sent")
 	}
-	return nil, s.judge(ctx, method, st, err)
+	return nil, s.judge(ctx, method, st, err, reports)
 }
 
 // begin counts a request in.
@@ -269,8 +269,8 @@ func (s *Session) wait(ctx context.Context) {
 	}
 }
 
-// judge turns the failure of a request on this session into an error.
-func (s *Session) judge(ctx context.Context, method string, st transport.ExchangeState, err error) *Error {
+// judge turns the failure of a request on this session, whose progress was reported so many times, into an error.
+func (s *Session) judge(ctx context.Context, method string, st transport.ExchangeState, err error, reports int) *Error {
 	if dead, ok := errors.AsType[*transport.Fault](s.Dead()); ok && st.Method == "" {
 		unsent := *dead // the SDK had given the connection up before
 		unsent.Written = false
@@ -278,7 +278,7 @@ func (s *Session) judge(ctx context.Context, method string, st transport.Exchang
 	}
 	e := classify(evidence{
 		server: s.server, method: method, state: st, err: err, ctx: ended(ctx),
-		opened: true, legacy: s.legacy() && s.child == nil,
+		opened: true, legacy: s.legacy() && s.child == nil, reports: reports,
 	})
 	if e.kind == kindTimeout {
 		e.Evidence = append(e.Evidence, fmt.Sprintf("%s was answered: the session had opened in %s",
