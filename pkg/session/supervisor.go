@@ -197,13 +197,20 @@ func (s *Supervisor) State() (State, error) {
 }
 
 // Session returns a session that is ready, opening one if there is none.
-func (s *Supervisor) Session(ctx context.Context) (*Session, error) { return s.acquire(ctx, 0, "") }
+func (s *Supervisor) Session(ctx context.Context) (*Session, error) {
+	sess, err := s.acquire(ctx, 0, "")
+	if err != nil {
+		return nil, err
+	}
+	sess.end()
+	return sess, nil
+}
 
 // KnownTools returns what the server listed before, opening a session if there is none: false when that is too long ago,
 // or when it was another server, or another release of it. The list may be out of date: it spares a round trip, and
 // decides nothing that cannot be taken back. See [Dialer].CacheDir.
 func (s *Supervisor) KnownTools(ctx context.Context) (List, bool, error) {
-	sess, err := s.acquire(ctx, 0, "")
+	sess, err := s.Session(ctx)
 	if err != nil {
 		return List{}, false, notSent(err)
 	}
@@ -235,12 +242,12 @@ func (s *Supervisor) Do(ctx context.Context, req Request, fn func(context.Contex
 	ctx, cancel := withCap(ctx, s.limits.Request, s.limits.MaxRequest)
 	defer cancel()
 	sent := time.Now()
-	err = s.try(ctx, &req, sess, fn)
+	sess, err = s.try(ctx, &req, sess, fn)
 	failure, ok := errors.AsType[*Error](err)
 	if !ok {
 		return err
 	}
-	if !decide(failure.kind, true).fresh {
+	if sess == nil || !decide(failure.kind, true).fresh {
 		return failure
 	}
 	return s.recover(ctx, req, sess, sent, failure, fn)
@@ -266,15 +273,19 @@ func (s *Supervisor) recover(ctx context.Context, req Request, lost *Session, se
 	rec.Repeated = repeat
 	s.recovered(*rec)
 	if !repeat {
+		fresh.end()
 		return unknownOutcome(failure, rec)
 	}
-	err = s.try(ctx, &req, fresh, fn)
+	fresh, err = s.try(ctx, &req, fresh, fn)
 	again, ok := errors.AsType[*Error](err)
 	if !ok {
 		return err
 	}
 	again.Recovery = rec
 	v := decide(again.kind, req.Repeatable)
+	if fresh == nil {
+		v = verdict{} // it is the failure of an opening
+	}
 	switch {
 	case v.fresh && !v.repeat || !req.Repeatable && failure.Outcome == OutcomeUnknown && again.Outcome != OutcomeExecuted:
 		out := unknownOutcome(again, rec)
@@ -282,6 +293,7 @@ func (s *Supervisor) recover(ctx context.Context, req Request, lost *Session, se
 			out.Message = fmt.Sprintf("the connection failed after the request was sent, and again after its repetition, which was allowed (%s); it may have been executed twice", again.Message)
 		}
 		return out
+	case fresh == nil:
 	case again.kind == kindExpired || again.kind == kindUncertain:
 		// Another session would be lost too.
 		again.Class = ClassSession
@@ -392,21 +404,25 @@ func unknownOutcome(failure *Error, rec *Recovery) *Error {
 	return &out
 }
 
-// try makes the request on one session, waiting while the server is busy.
-func (s *Supervisor) try(ctx context.Context, req *Request, sess *Session, fn func(context.Context, *Session) error) error {
+// try makes the request on a session that acquire returned, waiting while the server is busy. A busy server has not
+// executed the request, so it is made again on whatever session is ready then: the one before may have been put aside and
+// ended meanwhile. It returns the session that was used last, nil if none could be had any more: the failure is then that
+// of an opening.
+func (s *Supervisor) try(ctx context.Context, req *Request, sess *Session, fn func(context.Context, *Session) error) (*Session, error) {
 	backoff, begin, told := firstBackoff, time.Now(), false
 	for {
 		err := fn(ctx, sess)
 		failure, ok := errors.AsType[*Error](err)
-		if !ok {
-			return err
-		}
-		if mayHaveRun(failure) {
+		if ok && mayHaveRun(failure) {
 			req.resolve(ctx, sess)
+		}
+		sess.end()
+		if !ok {
+			return sess, err
 		}
 		failure = weigh(failure, *req)
 		if failure.kind != kindBusy {
-			return failure
+			return sess, failure
 		}
 		pause := spread(backoff)
 		if failure.RetryAfter > 0 {
@@ -425,18 +441,21 @@ func (s *Supervisor) try(ctx context.Context, req *Request, sess *Session, fn fu
 				failure.Message = fmt.Sprintf("%s; the server asks to wait %s, which is past the limit %s", failure.Message, failure.RetryAfter, limit)
 				failure.Hint = retryHint(failure.RetryAfter)
 			}
-			return failure
+			return sess, failure
 		}
 		told = s.dialer.waits(s.server.Name, pause, failure, told)
 		if !sleep(ctx, pause) {
 			if errors.Is(context.Cause(ctx), context.Canceled) {
 				interrupted := classify(evidence{server: s.server.Name, method: failure.Phase, ctx: context.Cause(ctx), err: err, opened: true})
 				interrupted.Outcome = failure.Outcome
-				return interrupted
+				return sess, interrupted
 			}
-			return failure
+			return sess, failure
 		}
 		backoff = min(2*backoff, maxBackoff)
+		if sess, err = s.acquire(ctx, 0, ""); err != nil {
+			return nil, notSent(err)
+		}
 	}
 }
 
@@ -461,7 +480,8 @@ func mayHaveRun(e *Error) bool {
 }
 
 // acquire returns a ready session above a generation, opening one if need be. why says what is wrong with the session
-// of that generation.
+// of that generation. The session is counted in, as a request is, so that it is not ended before it is used: the caller
+// counts out with [Session.end].
 func (s *Supervisor) acquire(ctx context.Context, above int, why string) (*Session, error) {
 	for opened := 0; ; opened++ {
 		if opened > maxOpenings {
@@ -482,6 +502,7 @@ func (s *Supervisor) acquire(ctx context.Context, above int, why string) (*Sessi
 			case dead != nil:
 				s.putAside(dead.Error())
 			case c.info.Generation > above:
+				c.begin()
 				s.mu.Unlock()
 				return c, nil
 			default:
