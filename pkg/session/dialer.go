@@ -166,7 +166,8 @@ func passes(e *Error) bool {
 		if !errors.As(e.Err, &f) {
 			return false
 		}
-		return f.Kind == transport.KindRefused || f.Kind == transport.KindSevered || f.Kind == transport.KindStatus || proxyMayPass(f)
+		return f.Kind == transport.KindRefused || f.Kind == transport.KindSevered || f.Kind == transport.KindStatus || proxyMayPass(f) ||
+			f.Kind == transport.KindDial && errors.Is(f, syscall.ECONNRESET) // the listener went away in between
 	case kindProtocol, kindExpired, kindUncertain, kindAuth, kindBroken, kindAnswered, kindTimeout, kindInterrupted, kindConfig:
 	}
 	return false
