@@ -9,6 +9,7 @@ import (
 	"math/rand/v2"
 	"net"
 	"net/http"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -106,12 +107,12 @@ func (s *chaosServer) stop() {
 // restart takes the server away for a while. What was asked meanwhile is refused by the system, and after that answered
 // with 503 for some requests.
 func (s *chaosServer) restart(ctx context.Context, away time.Duration, forgets bool, starting int, retryAfter bool) {
-	for _, id := range s.living() {
-		s.kill(id)
-	}
 	s.stop()
-	// Those that opened a session in between have lost it, too.
-	for _, id := range s.living() {
+	// All sessions are hit, also those that the server had forgotten, and whose clients were about to hear of it.
+	s.books.mu.Lock()
+	issued := slices.Clone(s.issued)
+	s.books.mu.Unlock()
+	for _, id := range issued {
 		s.kill(id)
 		if forgets || s.legacy {
 			s.drop(id)
@@ -237,8 +238,11 @@ func (s *chaosServer) open(r *http.Request) string {
 // initialize opens a session, most of the time.
 func (s *chaosServer) initialize(w http.ResponseWriter, r *http.Request, req *chaosRequest) {
 	d := s.arrive("initialize")
-	fault := d.IntN(30)
-	if s.calm {
+	fault := d.IntN(15)
+	s.books.mu.Lock()
+	second := s.arrivals["initialize"]%2 == 0
+	s.books.mu.Unlock()
+	if s.calm || second { // never two in a row: the waits between attempts become long
 		fault = -1
 	}
 	if fault >= 0 && fault <= 4 {
@@ -603,10 +607,10 @@ func TestChaosHTTP(t *testing.T) {
 				srv.drop(id)
 			}
 		case 4: // a restart
-			srv.restart(ctx, time.Duration(d.IntN(300))*time.Millisecond, d.IntN(2) == 0, d.IntN(4), d.IntN(2) == 0)
+			srv.restart(ctx, time.Duration(d.IntN(300))*time.Millisecond, d.IntN(2) == 0, d.IntN(2), d.IntN(2) == 0)
 		case 5:
 			srv.mu.Lock()
-			srv.starting, srv.retryAfter = d.IntN(20), d.IntN(2) == 0
+			srv.starting, srv.retryAfter = d.IntN(10), d.IntN(2) == 0
 			srv.mu.Unlock()
 		case 6: // the drill
 			srv.books.mu.Lock()

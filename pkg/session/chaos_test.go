@@ -20,6 +20,7 @@ import (
 	"fmt"
 	"hash/fnv"
 	"math/rand/v2"
+	"net/http/httptrace"
 	"os"
 	"runtime"
 	"slices"
@@ -185,6 +186,8 @@ type chaosCall struct {
 type chaosAttempt struct {
 	session string // as the server calls it
 	err     error
+	// harmed is set when a connection that it was made on was harmed on the way.
+	harmed bool
 }
 
 // chaosParams are the parameters of a call. The key is in _meta, where it is for all methods alike.
@@ -261,9 +264,15 @@ type chaosRun struct {
 	kills int
 	// kill does the nth one. current is a session that was used just now.
 	kill func(ctx context.Context, n int, dice *rand.Rand, current *Session)
-	// limited is set when calls may end by a limit of their own.
-	limited bool
+	// harms reports whether the TCP connection with this local address is harmed on the way; nil if none is. Calls may then
+	// end by a limit.
+	harms func(local string) bool
 }
+
+// chaosHang is far above every limit of a call: one that reaches it hangs.
+const chaosHang = 2 * time.Minute
+
+var errHangs = errors.New("the call hangs")
 
 // newChaosRun returns a run in its short or its long form.
 func newChaosRun(t *testing.T, workers, short, long int) *chaosRun {
@@ -324,10 +333,25 @@ func (r *chaosRun) call(ctx context.Context, s *Supervisor, i int64, current *at
 	if c.tool.hinted {
 		req.Hints = func(context.Context, *Session) bool { return c.tool.repeatable }
 	}
+	ctx, cancel := context.WithTimeoutCause(ctx, chaosHang, errHangs)
+	defer cancel()
 	c.err = s.Do(ctx, req, func(ctx context.Context, sess *Session) error {
 		current.Store(sess)
+		var mu sync.Mutex // a connection may be got when nobody wants it any more
+		var used []string
+		if r.harms != nil {
+			ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(info httptrace.GotConnInfo) {
+				mu.Lock()
+				defer mu.Unlock()
+				used = append(used, info.Conn.LocalAddr().String())
+			}})
+		}
 		result, err := sess.Raw(ctx, req.Name, chaosParams(c.key, c.tool.name))
-		c.attempts = append(c.attempts, chaosAttempt{session: sess.info.ServerVersion, err: err})
+		mu.Lock()
+		defer mu.Unlock()
+		c.attempts = append(c.attempts, chaosAttempt{
+			session: sess.info.ServerVersion, err: err, harmed: r.harms != nil && slices.ContainsFunc(used, r.harms),
+		})
 		c.answer = chaosText(result)
 		return err
 	})
@@ -349,6 +373,11 @@ func (r *chaosRun) check(t *testing.T, calls []*chaosCall, b *books, st Stats) {
 			describeError(c.err), c.story(b), b.hits[c.key], b.execs[c.key])
 	}
 	for _, c := range calls {
+		for _, a := range c.attempts {
+			if a.harmed && a.err != nil {
+				b.reasons[a.session]++
+			}
+		}
 		hits += len(b.hits[c.key])
 		lost, refused, unexplained := c.losses(b)
 		switch {
@@ -382,8 +411,11 @@ func (r *chaosRun) check(t *testing.T, calls []*chaosCall, b *books, st Stats) {
 			complain(c, "not an error of this package")
 			continue
 		}
-		if r.limited && e.Class == ClassTimeout {
-			lost = 2 // it may end so at any time
+		if errors.Is(c.err, errHangs) || strings.Contains(e.Message, errHangs.Error()) {
+			complain(c, "it hung")
+		}
+		if r.harms != nil && (e.Limit != nil || strings.Contains(e.Message, "no answer within")) {
+			lost = 2 // a silent connection may use up the limit of the call, or that of an opening
 		}
 		switch {
 		case c.tool.repeatable && lost < 2:
@@ -446,7 +478,7 @@ func (c *chaosCall) losses(b *books) (lost int, refused bool, unexplained error)
 		}
 		i := slices.IndexFunc(hits, func(h chaosHit) bool { return h.session == a.session || !b.issuedTo(h.session) })
 		if i < 0 {
-			if !b.killed[a.session] {
+			if !b.killed[a.session] && !a.harmed {
 				return lost, refused, a.err
 			}
 			lost++
@@ -466,7 +498,7 @@ func (c *chaosCall) losses(b *books) (lost int, refused bool, unexplained error)
 		if how != hitBusy {
 			lost++
 		}
-		if e, ok := errors.AsType[*Error](a.err); how == hitSevered || b.killed[a.session] && ok && e.Outcome == OutcomeUnknown {
+		if e, ok := errors.AsType[*Error](a.err); how == hitSevered || (b.killed[a.session] || a.harmed) && ok && e.Outcome == OutcomeUnknown {
 			refused = false
 		}
 	}
@@ -499,6 +531,9 @@ func describeError(err error) string {
 // nothingLeft returns a function that fails the test if there are goroutines or descriptors that were not there before.
 func nothingLeft(t *testing.T) func() {
 	t.Helper()
+	if r, w, err := os.Pipe(); err == nil { // the first one of a process makes its poller, which stays
+		_, _ = r.Close(), w.Close()
+	}
 	ignore := goleak.IgnoreCurrent()
 	before, counted := descriptors()
 	return func() {

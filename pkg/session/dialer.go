@@ -521,10 +521,10 @@ type postConn struct{ mcp.Connection }
 // Write implements the SDK's Connection.
 func (c *postConn) Write(ctx context.Context, msg jsonrpc.Message) error {
 	err := c.Connection.Write(ctx, msg)
-	switch {
-	case err == nil:
+	if err == nil {
 		return nil
-	case err == io.EOF: //nolint:errorlint // bare, it says that the stream has ended and nothing was sent; a POST's own is wrapped
+	}
+	if err == io.EOF { //nolint:errorlint // bare, it says that the stream has ended and nothing was sent; a POST's own is wrapped
 		return fmt.Errorf("%w: %w", mcp.ErrConnectionClosed, err)
 	}
 	return fmt.Errorf("%w: %w", errRejected, err)
