@@ -198,7 +198,7 @@ func TestChaosToxic(t *testing.T) {
 	proxy := startToxic(t, srv.addr, run.seed)
 	run.harms = proxy.harms
 	run.kill = func(_ context.Context, _ int, _ *rand.Rand, current *Session) {
-		srv.books.drop(current.info.ServerVersion)
+		srv.drop(current.info.ServerVersion)
 	}
 	entry := chaosEntry("http://"+proxy.ln.Addr().String()+"/mcp", config.TransportHTTP)
 	entry.ConnectTimeout, entry.Timeout, entry.MaxTimeout, entry.SessionWait = 2*time.Second, 2*time.Second, 2*time.Second, 4*time.Second
