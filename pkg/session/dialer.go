@@ -110,7 +110,7 @@ func (d *Dialer) dial(ctx context.Context, server config.Server, limits Limits, 
 	}
 	begin := time.Now()
 	backoff := firstBackoff
-	var noReuse, told bool
+	var noReuse, told, forgotten bool
 	mem := d.memory(server)
 	for attempt := 1; ; attempt++ {
 		o := &opening{d: d, server: server, limits: limits, noReuse: noReuse, memory: mem, route: way}
@@ -126,9 +126,11 @@ func (d *Dialer) dial(ctx context.Context, server config.Server, limits Limits, 
 			}
 			return s, nil
 		}
-		if !passes(err) {
+		if !passes(err) && (err.kind != kindExpired || forgotten) {
 			return nil, err
 		}
+		// A server that forgets a session in the middle of the handshake has restarted, once. One that does it again drops all.
+		forgotten = forgotten || err.kind == kindExpired
 		report(err)
 		noReuse = noReuse || err.kind == kindSevered
 		pause, until := spread(backoff), begin.Add(patience)

@@ -130,3 +130,28 @@ func TestOP05ResetDial(t *testing.T) {
 		t.Errorf("%v is taken for permanent", e)
 	}
 }
+
+// TestSE04ForgottenHandshake shows that a session which the server forgets in the middle of the handshake is opened again,
+// once.
+func TestSE04ForgottenHandshake(t *testing.T) {
+	for name, times := range map[string]int{"once": 1, "always": 1000} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newRestartable(t)
+			left := times
+			r.hold = func(method string) {
+				if method == "notifications/initialized" && left > 0 {
+					left--
+					r.forget()
+				}
+			}
+			_, err := call(t.Context(), supervise(t, r.entry()), "x", nil, false)
+			if failed := err != nil; failed != (times > 1) {
+				t.Error(err)
+			}
+			if n := r.issued; n != 2 {
+				t.Errorf("%d handshakes", n)
+			}
+		})
+	}
+}
