@@ -75,7 +75,7 @@ func chaosChild(args []string, in io.Reader, out io.Writer) int {
 		}
 		go func() {
 			d := dice(seed, key, session)
-			fault := d.IntN(2000)
+			fault := d.IntN(8000)
 			switch fault {
 			case 0: // before it is executed
 				die(d)
