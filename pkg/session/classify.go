@@ -466,6 +466,8 @@ func outcomeOf(k kind, st transport.ExchangeState) Outcome {
 	case kindSevered, kindBroken, kindTimeout, kindInterrupted, kindProtocol:
 	}
 	switch {
+	case st.Answered && st.Error != nil:
+		return OutcomeUnknown // an error, and it came when the limit had run out: nobody weighed it
 	case st.Answered:
 		return OutcomeExecuted
 	case !st.Written:

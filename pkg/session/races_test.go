@@ -155,3 +155,12 @@ func TestSE04ForgottenHandshake(t *testing.T) {
 		})
 	}
 }
+
+// TestLateRefusal shows that an error which comes as the limit runs out is not taken for an execution.
+func TestLateRefusal(t *testing.T) {
+	st := transport.ExchangeState{Method: "tools/call", Written: true, Answered: true, Error: []byte(`{"code":-32001,"message":"Session not found"}`)}
+	e := classify(evidence{opened: true, state: st, err: context.DeadlineExceeded, ctx: context.DeadlineExceeded})
+	if e.kind != kindTimeout || e.Outcome != OutcomeUnknown {
+		t.Errorf("kind %d, outcome %s", e.kind, e.Outcome)
+	}
+}
