@@ -141,6 +141,11 @@ func (s *chaosServer) serve(w http.ResponseWriter, r *http.Request) {
 	}
 	id := r.Header.Get("Mcp-Session-Id")
 	if s.away(w, &req, id) {
+		if r.Method == http.MethodDelete {
+			s.books.mu.Lock()
+			s.excused[id] = true
+			s.books.mu.Unlock()
+		}
 		return
 	}
 	switch {

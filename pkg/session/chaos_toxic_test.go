@@ -179,7 +179,6 @@ func pipe(dst, src net.Conn, chain []toxics.Toxic) {
 	all.Go(func() {
 		_, _ = io.Copy(stream.NewChanWriter(source), src)
 		close(source)
-		_ = dst.Close() // also when the toxic is one that says nothing of it
 	})
 	out := stream.NewChanReader(last)
 	_, _ = io.Copy(dst, out)
