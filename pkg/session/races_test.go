@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"sync/atomic"
 	"syscall"
 	"testing"
 
@@ -162,5 +163,28 @@ func TestLateRefusal(t *testing.T) {
 	e := classify(evidence{opened: true, state: st, err: context.DeadlineExceeded, ctx: context.DeadlineExceeded})
 	if e.kind != kindTimeout || e.Outcome != OutcomeUnknown {
 		t.Errorf("kind %d, outcome %s", e.kind, e.Outcome)
+	}
+}
+
+// TestCutStatusLine shows that an answer which is cut off within its status line is a broken connection, not a server that
+// does not speak HTTP.
+func TestCutStatusLine(t *testing.T) {
+	r := newRestartable(t)
+	var cuts atomic.Int32
+	r.handle = func(w http.ResponseWriter, _ *http.Request, method string) bool {
+		if method != "tools/call" || cuts.Add(1) > 1 {
+			return false
+		}
+		conn, _, err := http.NewResponseController(w).Hijack()
+		if err != nil {
+			t.Error(err)
+			return true
+		}
+		_, _ = io.WriteString(conn, "HTTP/1.1 20")
+		_ = conn.Close()
+		return true
+	}
+	if _, err := call(t.Context(), supervise(t, r.entry()), "x", nil, true); err != nil {
+		t.Error(err)
 	}
 }
