@@ -15,6 +15,9 @@ TESTFLAGS ?= -race
 # How `make bench` measures: -runs N for more than the 30 of each program, -max RATIO to fail above one.
 BENCHFLAGS ?=
 
+# More flags for the chaos tests in `make soak`.
+SOAKFLAGS ?=
+
 # How long each fuzz test runs in `make fuzz`.
 FUZZTIME ?= 10s
 
@@ -37,6 +40,10 @@ build: ## Build build/mcpctl for this machine
 .PHONY: test
 test: ## Run the tests (no Node, no network beyond this machine)
 	$(GO) test -timeout 20m $(TESTFLAGS) ./...
+
+.PHONY: soak
+soak: ## Kill sessions under load for minutes; SOAKFLAGS='-chaos.seed N' does a run again
+	$(GO) test -timeout 30m -count=1 -v -run '^TestChaos' ./pkg/session -chaos.long $(SOAKFLAGS)
 
 .PHONY: cover
 cover: ## Run the tests and write build/coverage.html

@@ -241,6 +241,9 @@ func (x *roundTrip) wireFault(err error) Fault {
 		f.Method, f.URL = http.MethodConnect, refusal.target
 		f.Status, f.RetryAfter, f.HasRetryAfter = refusal.status, refusal.retryAfter, refusal.hasRetry
 		return say(KindProxy, "%s", w.refusal(refusal.status, refusal.challenge, refusal.target))
+	case f.Kind == KindNotHTTP && w.answered.Load():
+		// It has spoken HTTP before, and will not have unlearned it: the connection broke within the status line.
+		return say(KindSevered, "the connection broke at the beginning of the answer: %s", netText(err))
 	case isSocks(err):
 		return say(KindProxy, "the proxy %s did not connect to %s: %s", w.opts.Proxy, x.fault.URL, socksText(err))
 	case f.Kind == KindProxy && w.opts.Proxy != nil:

@@ -67,7 +67,7 @@ func (s *Supervisor) admit() error {
 // settle tells the breaker, and whoever counts failures, how a request ended.
 func (s *Supervisor) settle(sess *Session, err error) {
 	e, failed := err.(*Error) //nolint:errorlint // Do returns it as it is
-	if err == nil || failed && e.kind == kindAnswered {
+	if sess != nil && (err == nil || failed && e.kind == kindAnswered) {
 		s.proved(sess)
 		if s.breaker.trouble.Load() {
 			s.mu.Lock()
@@ -76,7 +76,7 @@ func (s *Supervisor) settle(sess *Session, err error) {
 		}
 		return
 	}
-	onTheWay := failed && onTheWay(e)
+	onTheWay := sess != nil && failed && onTheWay(e)
 	if !onTheWay && !s.breaker.trouble.Load() {
 		return
 	}

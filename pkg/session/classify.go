@@ -9,7 +9,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"regexp"
 	"slices"
@@ -239,8 +238,7 @@ func rows() []row {
 
 		// Without a fault on the wire there is only what the SDK says.
 		{"refused-by-sdk", "the SDK had given the connection up before the transport saw anything", func(s seen) bool {
-			// The end of a file is what it says of a stream of the older transport that has ended, before it says so of all.
-			return s.opened && s.state.Method == "" && (errors.Is(s.err, mcp.ErrConnectionClosed) || errors.Is(s.err, io.EOF))
+			return s.opened && s.state.Method == "" && errors.Is(s.err, mcp.ErrConnectionClosed)
 		}, kindNotSent, ClassConnect, ""},
 		{"no-answer", "written, and the SDK gave up before the answer", func(s seen) bool {
 			return s.state.Written && !s.state.Answered
@@ -482,6 +480,8 @@ func outcomeOf(k kind, st transport.ExchangeState) Outcome {
 	case kindSevered, kindBroken, kindTimeout, kindInterrupted, kindProtocol:
 	}
 	switch {
+	case st.Answered && st.Error != nil:
+		return OutcomeUnknown // an error, and it came when the limit had run out: nobody weighed it
 	case st.Answered:
 		return OutcomeExecuted
 	case !st.Written:

@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/auth"
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/mcpctl/mcpctl/internal/transport"
@@ -120,7 +121,7 @@ func (d *Dialer) dial(ctx context.Context, server config.Server, limits Limits, 
 	}
 	begin := time.Now()
 	backoff := firstBackoff
-	var noReuse, told bool
+	var noReuse, told, forgotten bool
 	mem := d.memory(server)
 	for attempt := 1; ; attempt++ {
 		o := &opening{d: d, server: server, limits: limits, noReuse: noReuse, memory: mem, route: way}
@@ -136,9 +137,11 @@ func (d *Dialer) dial(ctx context.Context, server config.Server, limits Limits, 
 			}
 			return s, nil
 		}
-		if !passes(err) {
+		if !passes(err) && (err.kind != kindExpired || forgotten) {
 			return nil, err
 		}
+		// A server that forgets a session in the middle of the handshake has restarted, once. One that does it again drops all.
+		forgotten = forgotten || err.kind == kindExpired
 		report(err)
 		noReuse = noReuse || err.kind == kindSevered
 		pause, until := spread(backoff), patience()
@@ -535,8 +538,31 @@ type streamTransport struct {
 
 // Connect implements the SDK's Transport.
 func (t *streamTransport) Connect(context.Context) (mcp.Connection, error) {
-	return t.Transport.Connect(t.ctx) //nolint:contextcheck // that is what the type is for
+	conn, err := t.Transport.Connect(t.ctx) //nolint:contextcheck // that is what the type is for
+	if err != nil {
+		return nil, err
+	}
+	return &postConn{conn}, nil
 }
+
+// postConn keeps the SDK from giving the connection up when one POST fails: each message is a request of its own, and
+// what matters to the others is the stream. The SDK does the same on its newer transport.
+type postConn struct{ mcp.Connection }
+
+// Write implements the SDK's Connection.
+func (c *postConn) Write(ctx context.Context, msg jsonrpc.Message) error {
+	err := c.Connection.Write(ctx, msg)
+	if err == nil {
+		return nil
+	}
+	if err == io.EOF { //nolint:errorlint // bare, it says that the stream has ended and nothing was sent; a POST's own is wrapped
+		return fmt.Errorf("%w: %w", mcp.ErrConnectionClosed, err)
+	}
+	return fmt.Errorf("%w: %w", errRejected, err)
+}
+
+// errRejected is recognised by the SDK, by its code, as the failure of one message.
+var errRejected = &jsonrpc.Error{Code: -32005, Message: "rejected by transport"}
 
 func (o *opening) openStdio(ctx context.Context, known remembered) (*Session, *Error) {
 	version := o.server.Protocol

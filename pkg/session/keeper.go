@@ -71,7 +71,12 @@ func (s *Supervisor) Reconnect(ctx context.Context) (*Session, error) {
 	generation := s.generation
 	s.breaker.close(s)
 	s.mu.Unlock()
-	return s.acquire(ctx, generation, "a fresh session was asked for")
+	sess, err := s.acquire(ctx, generation, "a fresh session was asked for")
+	if err != nil {
+		return nil, err
+	}
+	sess.end()
+	return sess, nil
 }
 
 // disable keeps everybody from contacting the server.

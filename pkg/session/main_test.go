@@ -25,6 +25,8 @@ func TestMain(m *testing.M) {
 				os.Exit(1)
 			}
 			os.Exit(0)
+		case "chaos":
+			os.Exit(chaosChild(os.Args[2:], os.Stdin, os.Stdout))
 		}
 	}
 	goleak.VerifyTestMain(m)

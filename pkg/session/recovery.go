@@ -48,6 +48,7 @@ func (s *Supervisor) Do(ctx context.Context, req Request, fn func(context.Contex
 		return notSent(err)
 	}
 	if err := s.admit(); err != nil {
+		sess.end()
 		return err
 	}
 	sess, err = s.do(ctx, req, sess, fn)
@@ -60,12 +61,12 @@ func (s *Supervisor) do(ctx context.Context, req Request, sess *Session, fn func
 	ctx, cancel := withCap(ctx, s.limits.Request, s.limits.MaxRequest)
 	defer cancel()
 	sent := time.Now()
-	err := s.try(ctx, &req, sess, fn)
+	sess, err := s.try(ctx, &req, sess, fn)
 	failure, ok := errors.AsType[*Error](err)
 	if !ok {
 		return sess, err
 	}
-	if !decide(failure.kind, true).fresh {
+	if sess == nil || !decide(failure.kind, true).fresh {
 		return sess, failure
 	}
 	return s.recover(ctx, req, sess, sent, failure, fn)
@@ -93,15 +94,19 @@ func (s *Supervisor) recover(ctx context.Context, req Request, lost *Session, se
 	rec.Repeated = repeat
 	s.recovered(*rec)
 	if !repeat {
+		fresh.end()
 		return fresh, unknownOutcome(failure, rec)
 	}
-	err = s.try(ctx, &req, fresh, fn)
+	fresh, err = s.try(ctx, &req, fresh, fn)
 	again, ok := errors.AsType[*Error](err)
 	if !ok {
 		return fresh, err
 	}
 	again.Recovery = rec
 	v = decide(again.kind, req.Repeatable)
+	if fresh == nil {
+		v = verdict{} // it is the failure of an opening
+	}
 	switch {
 	case v.fresh && !v.repeat || !req.Repeatable && failure.Outcome == OutcomeUnknown && again.Outcome != OutcomeExecuted:
 		out := unknownOutcome(again, rec)
@@ -109,6 +114,7 @@ func (s *Supervisor) recover(ctx context.Context, req Request, lost *Session, se
 			out.Message = fmt.Sprintf("the connection failed after the request was sent, and again after its repetition, which was allowed (%s); it may have been executed twice", again.Message)
 		}
 		return fresh, out
+	case fresh == nil:
 	case again.kind == kindExpired || again.kind == kindUncertain:
 		// Another session would be lost too.
 		again.Class = ClassSession
@@ -219,21 +225,25 @@ func unknownOutcome(failure *Error, rec *Recovery) *Error {
 	return &out
 }
 
-// try makes the request on one session, waiting while the server is busy.
-func (s *Supervisor) try(ctx context.Context, req *Request, sess *Session, fn func(context.Context, *Session) error) error {
+// try makes the request on a session that acquire returned, waiting while the server is busy. A busy server has not
+// executed the request, so it is made again on whatever session is ready then: the one before may have been put aside and
+// ended meanwhile. It returns the session that was used last, nil if none could be had any more: the failure is then that
+// of an opening.
+func (s *Supervisor) try(ctx context.Context, req *Request, sess *Session, fn func(context.Context, *Session) error) (*Session, error) {
 	backoff, begin, told := firstBackoff, time.Now(), false
 	for {
 		err := fn(ctx, sess)
 		failure, ok := errors.AsType[*Error](err)
-		if !ok {
-			return err
-		}
-		if mayHaveRun(failure) {
+		if ok && mayHaveRun(failure) {
 			req.resolve(ctx, sess)
+		}
+		sess.end()
+		if !ok {
+			return sess, err
 		}
 		failure = weigh(failure, *req)
 		if failure.kind != kindBusy {
-			return failure
+			return sess, failure
 		}
 		pause := spread(backoff)
 		if failure.RetryAfter > 0 {
@@ -252,18 +262,21 @@ func (s *Supervisor) try(ctx context.Context, req *Request, sess *Session, fn fu
 				failure.Message = fmt.Sprintf("%s; the server asks to wait %s, which is past the limit %s", failure.Message, failure.RetryAfter, limit)
 				failure.Hint = retryHint(failure.RetryAfter)
 			}
-			return failure
+			return sess, failure
 		}
 		told = s.dialer.waits(s.server.Name, pause, failure, told)
 		if !sleep(ctx, pause) {
 			if errors.Is(context.Cause(ctx), context.Canceled) {
 				interrupted := classify(evidence{server: s.server.Name, method: failure.Phase, ctx: context.Cause(ctx), err: err, opened: true})
 				interrupted.Outcome = failure.Outcome
-				return interrupted
+				return sess, interrupted
 			}
-			return failure
+			return sess, failure
 		}
 		backoff = min(2*backoff, maxBackoff)
+		if sess, err = s.acquire(ctx, 0, ""); err != nil {
+			return nil, notSent(err)
+		}
 	}
 }
 

@@ -271,9 +271,12 @@ func (s *Session) wait(ctx context.Context) {
 
 // judge turns the failure of a request on this session, whose progress was reported so many times, into an error.
 func (s *Session) judge(ctx context.Context, method string, st transport.ExchangeState, err error, reports int) *Error {
-	if dead, ok := errors.AsType[*transport.Fault](s.Dead()); ok && st.Method == "" {
-		unsent := *dead // the SDK had given the connection up before
-		unsent.Written = false
+	if dead := s.Dead(); dead != nil && st.Method == "" { // the SDK had given the connection up before
+		unsent := transport.Fault{Kind: transport.KindSevered, Err: dead}
+		if f, ok := errors.AsType[*transport.Fault](dead); ok {
+			unsent = *f
+			unsent.Written = false
+		}
 		st.Fault = &unsent
 	}
 	e := classify(evidence{

@@ -192,13 +192,20 @@ func (s *Supervisor) publish(e Event) {
 }
 
 // Session returns a session that is ready, opening one if there is none.
-func (s *Supervisor) Session(ctx context.Context) (*Session, error) { return s.acquire(ctx, 0, "") }
+func (s *Supervisor) Session(ctx context.Context) (*Session, error) {
+	sess, err := s.acquire(ctx, 0, "")
+	if err != nil {
+		return nil, err
+	}
+	sess.end()
+	return sess, nil
+}
 
 // KnownTools returns what the server listed before, opening a session if there is none: false when that is too long ago,
 // or when it was another server, or another release of it. The list may be out of date: it spares a round trip, and
 // decides nothing that cannot be taken back. See [Dialer].CacheDir.
 func (s *Supervisor) KnownTools(ctx context.Context) (List, bool, error) {
-	sess, err := s.acquire(ctx, 0, "")
+	sess, err := s.Session(ctx)
 	if err != nil {
 		return List{}, false, notSent(err)
 	}
@@ -217,7 +224,8 @@ func (s *Supervisor) ForgetTools() {
 }
 
 // acquire returns a ready session above a generation, opening one if need be. why says what is wrong with the session
-// of that generation.
+// of that generation. The session is counted in, as a request is, so that it is not ended before it is used: the caller
+// counts out with [Session.end].
 func (s *Supervisor) acquire(ctx context.Context, above int, why string) (*Session, error) {
 	var until time.Time // for so long the server is given time to come up
 	for opened := 0; ; opened++ {
@@ -243,6 +251,7 @@ func (s *Supervisor) acquire(ctx context.Context, above int, why string) (*Sessi
 			case dead != nil:
 				s.putAside(dead.Error())
 			case c.info.Generation > above:
+				c.begin()
 				s.mu.Unlock()
 				return c, nil
 			default:

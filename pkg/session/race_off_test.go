@@ -1,0 +1,6 @@
+//go:build !race
+
+package session
+
+// raceEnabled is set when the race detector is at work.
+const raceEnabled = false
