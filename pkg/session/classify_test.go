@@ -118,7 +118,7 @@ func examples() []example {
 		{"content", "not HTTP", opening(failed(transport.Fault{Kind: transport.KindNotHTTP, Written: true})), ClassProtocol, false, false, false, ""},
 		{"content", "too large", on(failed(transport.Fault{Kind: transport.KindTooLarge, Written: true})), ClassProtocol, false, false, false, OutcomeUnknown},
 		{"refused-by-sdk", "the connection was closed before", evidence{method: "tools/call", opened: true, err: mcp.ErrConnectionClosed}, ClassConnect, true, true, true, OutcomeNotSent},
-		{"refused-by-sdk", "the stream of the older transport had just ended", evidence{method: "tools/call", opened: true, err: fmt.Errorf("calling \"tools/call\": %w", io.EOF)}, ClassConnect, true, true, true, OutcomeNotSent},
+		{"refused-by-sdk", "the stream of the older transport had just ended", evidence{method: "tools/call", opened: true, err: fmt.Errorf("%w: %w", mcp.ErrConnectionClosed, io.EOF)}, ClassConnect, true, true, true, OutcomeNotSent},
 		{"no-answer", "the SDK gave up", on(sent), ClassConnect, true, false, true, OutcomeUnknown},
 		{"undecodable", "an answer that cannot be decoded", evidence{opened: true, err: errors.New(`calling "tools/call": invalid`), state: transport.ExchangeState{Method: "tools/call", Written: true, Answered: true}}, ClassProtocol, false, false, false, OutcomeExecuted},
 	}

@@ -4,11 +4,8 @@ import (
 	"context"
 	"errors"
 	"io"
-	"net"
 	"net/http"
-	"os"
 	"sync/atomic"
-	"syscall"
 	"testing"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
@@ -119,16 +116,6 @@ func TestSSEEndedStream(t *testing.T) {
 	err = conn.Write(t.Context(), &jsonrpc.Request{ID: id, Method: "ping"})
 	if e := classify(evidence{opened: true, err: err}); !errors.Is(err, mcp.ErrConnectionClosed) || e.kind != kindNotSent {
 		t.Errorf("%v is of kind %d", err, e.kind)
-	}
-}
-
-// TestOP05ResetDial shows that an opening goes on when the listener goes away while it is dialled: the system then resets
-// the connection before it is one.
-func TestOP05ResetDial(t *testing.T) {
-	dial := &net.OpError{Op: "dial", Err: os.NewSyscallError("connect", syscall.ECONNRESET)}
-	e := classify(evidence{err: dial, state: transport.ExchangeState{Fault: &transport.Fault{Kind: transport.KindDial, Err: dial}}})
-	if !passes(e) {
-		t.Errorf("%v is taken for permanent", e)
 	}
 }
 
