@@ -105,13 +105,26 @@ func (d *Dialer) Dial(ctx context.Context, server config.Server) (*Session, erro
 	ctx, cancel := withLimit(ctx, limits.Connect)
 	defer cancel()
 	until := time.Now().Add(limits.Wait.Value)
-	return d.dial(ctx, server, limits, limits.Connect, func() time.Time { return until }, func(*Error) {})
+	return d.dial(ctx, dialing{server: server, limits: limits, whole: limits.Connect, until: func() time.Time { return until }})
 }
 
-// dial opens a session. While the server is coming up it tries again until the given time, which may be moved; one attempt
-// is bound by the connect limit, and all together by the limit whole, which ends ctx. It reports the failures of attempts
-// as it goes.
-func (d *Dialer) dial(ctx context.Context, server config.Server, limits Limits, whole Limit, patience func() time.Time, report func(*Error)) (*Session, error) {
+// dialing is what an opening is to be like.
+type dialing struct {
+	server config.Server
+	limits Limits
+	// whole is the limit of all attempts together, which ends the context.
+	whole Limit
+	// until is when an attempt that failed is followed by no other. It may be moved meanwhile.
+	until func() time.Time
+	// report is told of the failures of attempts. If nil, nobody is.
+	report func(*Error)
+	// known is how the session before was opened, zero if there was none.
+	known remembered
+}
+
+// dial opens a session. While the server is coming up it tries again; one attempt is bound by the connect limit.
+func (d *Dialer) dial(ctx context.Context, to dialing) (*Session, error) {
+	server, limits, whole := to.server, to.limits, to.whole
 	if err := check(server); err != nil {
 		return nil, err
 	}
@@ -124,12 +137,12 @@ func (d *Dialer) dial(ctx context.Context, server config.Server, limits Limits, 
 	var noReuse, told, forgotten bool
 	mem := d.memory(server)
 	for attempt := 1; ; attempt++ {
-		o := &opening{d: d, server: server, limits: limits, noReuse: noReuse, memory: mem, route: way}
+		o := &opening{d: d, server: server, limits: limits, noReuse: noReuse, memory: mem, route: way, known: to.known}
 		s, err := o.bounded(ctx)
 		if err == nil {
 			s.info.Elapsed = time.Since(begin)
 			mem.opened(s.info, o.offer)
-			s.memory = mem
+			s.memory, s.offer = mem, o.offer
 			d.log().LogAttrs(ctx, slog.LevelDebug, "session opened", slog.String("server", server.Name), slog.String("transport", s.info.Transport),
 				slog.String("protocol", s.info.ProtocolVersion), slog.Int("attempt", attempt), slog.Duration("elapsed", s.info.Elapsed))
 			if attempt > 1 {
@@ -142,9 +155,14 @@ func (d *Dialer) dial(ctx context.Context, server config.Server, limits Limits, 
 		}
 		// A server that forgets a session in the middle of the handshake has restarted, once. One that does it again drops all.
 		forgotten = forgotten || err.kind == kindExpired
-		report(err)
+		if to.report != nil {
+			to.report(err)
+		}
+		if o.misled {
+			to.known = remembered{}
+		}
 		noReuse = noReuse || err.kind == kindSevered
-		pause, until := spread(backoff), patience()
+		pause, until := spread(backoff), to.until()
 		if left := time.Until(until); left > firstBackoff {
 			pause = min(pause, left-lastMoment) // one more attempt at the very end
 		}
@@ -290,6 +308,10 @@ type opening struct {
 	// noReuse is set when a TCP connection broke in the attempt before.
 	noReuse bool
 	memory  *memory
+	// known is how the session before was opened: a replacement need not ask what the server is. misled is set when that
+	// did not hold.
+	known  remembered
+	misled bool
 	// offer is the version that is offered to servers of the legacy era.
 	offer string
 	// modern is set when the server has said that it speaks the modern era only: its answer is worth a wait.
@@ -321,7 +343,10 @@ func (o *opening) bounded(ctx context.Context) (*Session, *Error) {
 
 // open opens a session as the server is remembered, if it is. When that does not work any more, everything is asked anew.
 func (o *opening) open(ctx context.Context) (*Session, *Error) {
-	known := o.memory.recall()
+	known := o.known
+	if known.Era == "" {
+		known = o.memory.recall()
+	}
 	o.offer = legacyVersion
 	switch {
 	case o.server.Command != "" && known.Era == EraModern && o.pins(""),
@@ -332,6 +357,7 @@ func (o *opening) open(ctx context.Context) (*Session, *Error) {
 			return s, err
 		}
 		o.memory.misled()
+		o.misled = true
 		o.note("what was remembered of the server does not hold any more: " + err.Message)
 	}
 	return o.openAs(ctx, remembered{})

@@ -103,6 +103,9 @@ func (s *Supervisor) recover(ctx context.Context, req Request, lost *Session, se
 		return fresh, err
 	}
 	again.Recovery = rec
+	if fresh != nil && !decide(again.kind, false).repeat && decide(again.kind, true).repeat {
+		req.resolve(ctx, fresh) // it was refused before, so that nobody had to know
+	}
 	v = decide(again.kind, req.Repeatable)
 	if fresh == nil {
 		v = verdict{} // it is the failure of an opening

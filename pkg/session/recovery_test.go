@@ -469,3 +469,60 @@ func TestSessionPhrases(t *testing.T) {
 		}
 	}
 }
+
+// TestReplacementAsksNothingTwice shows that a replacement does not ask again what the server is, and that it does when
+// the server has become another.
+func TestReplacementAsksNothingTwice(t *testing.T) {
+	r := newRestartable(t)
+	var mu sync.Mutex
+	asked := map[string]int{}
+	modern := false
+	r.handle = func(w http.ResponseWriter, req *http.Request, method string) bool {
+		mu.Lock()
+		defer mu.Unlock()
+		asked[method]++
+		if modern && method == "initialize" {
+			w.Header().Set("Content-Type", "application/json")
+			w.WriteHeader(http.StatusBadRequest)
+			_, _ = fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"error":{"code":-32022,"message":"unsupported","data":{"supported":["2026-07-28"]}}}`, r.lastID(req))
+			return true
+		}
+		if modern && method == "server/discover" {
+			w.Header().Set("Content-Type", "application/json")
+			_, _ = fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"result":{"supportedVersions":["2026-07-28"],"capabilities":{"tools":{}},"serverInfo":{"name":"r","version":"2"}}}`, r.lastID(req))
+			return true
+		}
+		if modern && method == "tools/list" && req.Header.Get("Mcp-Session-Id") == "" {
+			w.Header().Set("Content-Type", "application/json")
+			_, _ = fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"result":{"tools":[]}}`, r.lastID(req))
+			return true
+		}
+		return false
+	}
+	s := supervise(t, r.entry())
+	for i, want := range []map[string]int{
+		{"server/discover": 1, "initialize": 1},
+		{"server/discover": 1, "initialize": 2},
+		{"server/discover": 2, "initialize": 3},
+	} {
+		if i == 2 {
+			mu.Lock()
+			modern = true // a new release
+			mu.Unlock()
+		}
+		if _, err := list(t.Context(), s); err != nil {
+			t.Fatal(i, err)
+		}
+		r.forget()
+		mu.Lock()
+		for method, n := range want {
+			if asked[method] != n {
+				t.Errorf("session %d: %s was asked for %d times, want %d", i+1, method, asked[method], n)
+			}
+		}
+		mu.Unlock()
+	}
+	if info := s.Stats().Info; info.Era != EraModern {
+		t.Errorf("%+v", info)
+	}
+}

@@ -106,6 +106,8 @@ type Session struct {
 	abandoned atomic.Int32
 	progress  progress
 	memory    *memory
+	// offer is the version that was offered in the handshake.
+	offer string
 	// asks is the method of a ping on this connection, "" for the usual one of the era.
 	asks string
 }

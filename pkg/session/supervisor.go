@@ -82,8 +82,8 @@ type loss struct {
 	since      time.Time
 }
 
-// maxOpenings is how many sessions one request waits for: a server that opens each and drops it at once would go on for
-// ever.
+// maxOpenings is how many sessions one request waits for that were of no use to anybody: a server that opens each and drops
+// it at once would go on for ever.
 const maxOpenings = 3
 
 // attempt is an opening under way.
@@ -98,6 +98,8 @@ type attempt struct {
 	bound *bound
 	done  chan struct{}
 	err   error
+	// opened is the session, nil if there is none.
+	opened *Session
 	// last is the failure of the latest attempt that was followed by another.
 	last *Error
 }
@@ -292,6 +294,8 @@ func (s *Supervisor) acquire(ctx context.Context, above int, why string) (*Sessi
 			e := classify(evidence{server: s.server.Name, method: "connect", ctx: why, err: err})
 			e.last = last
 			return nil, e
+		case a.err == nil && a.opened.proven.Load():
+			opened-- // it was of use to others, and is gone before this one's turn
 		case a.err == nil || doomed:
 		case short && again(a.err) && time.Until(until) > firstBackoff:
 			opened-- // it had failed when its patience grew
@@ -387,9 +391,13 @@ func (s *Supervisor) begin(whole Limit, patience time.Time) *attempt {
 		defer s.mu.Unlock()
 		a.last = e
 	}
+	to := dialing{server: s.server, limits: s.limits, whole: whole, until: until, report: report}
+	if s.latest != nil {
+		to.known = remembered{Era: s.info.Era, Transport: s.info.Transport, Offer: s.latest.offer}
+	}
 	s.closing.Go(func() {
 		defer cancel()
-		sess, err := s.dialer.dial(ctx, s.server, s.limits, whole, until, report)
+		sess, err := s.dialer.dial(ctx, to)
 		if err == nil {
 			s.prepare(ctx, sess)
 		}
@@ -405,6 +413,7 @@ func (s *Supervisor) begin(whole Limit, patience time.Time) *attempt {
 			a.err = err
 			s.notOpened(err, a.doomed)
 		default:
+			a.opened = sess
 			sess.info.Generation = generation
 			s.generation, s.current, s.latest, s.info = generation, sess, sess, sess.Info()
 			s.openedOne()
