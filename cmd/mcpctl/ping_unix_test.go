@@ -192,7 +192,7 @@ func TestAChildThatIsKilledBetweenTwoPings(t *testing.T) {
 			t.Fatal(err)
 		}
 		line := p.await("session lost (")
-		want := regexp.MustCompile(`killed.*; generation ` + strconv.Itoa(life+1) + ` → ` + strconv.Itoa(life+2) + `, fresh after [\d.]+ m?s$`)
+		want := regexp.MustCompile(`killed.*; generation ` + strconv.Itoa(life+1) + ` → ` + strconv.Itoa(life+2) + `, in [\d.]+ m?s$`)
 		if !want.MatchString(line) {
 			t.Errorf("got %q", line)
 		}
@@ -292,7 +292,7 @@ func TestNoLineOfPingIsWiderThanTheTerminal(t *testing.T) {
 				}
 			}
 			if !strings.Contains(plain, "\nseq=3 ") || columns == 80 && name == "session-404-restart" &&
-				!regexp.MustCompile(`\nsession lost \(HTTP 404 Not Found: .*…\); generation 1 → 2, fresh after `).MatchString(plain) {
+				!regexp.MustCompile(`\nsession lost \(HTTP 404 Not Found: .*…\); generation 1 → 2, in `).MatchString(plain) {
 				t.Errorf("%s on %d columns: %s", name, columns, plain)
 			}
 		}

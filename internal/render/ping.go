@@ -60,7 +60,7 @@ func PingLost(s Screen, seq int, why string) string {
 // PingReplaced returns the line of a lost session that was replaced. The cause gives way to what follows it.
 func PingReplaced(s Screen, cause string, before, after int, elapsed time.Duration) string {
 	const head = "session lost ("
-	tail := fmt.Sprintf("); generation %d → %d, fresh after %s", before, after, Milliseconds(elapsed))
+	tail := fmt.Sprintf("); generation %d → %d, in %s", before, after, Milliseconds(elapsed))
 	if s.Width > 0 {
 		const leastCause = 8 // less says nothing
 		cause = Cut(OneLine(cause), max(s.Width-len(head)-ansi.StringWidth(tail), leastCause))

@@ -130,11 +130,11 @@ func TestPingLinesFit(t *testing.T) {
 			t.Errorf("%q does not fit", line)
 		}
 	}
-	want := "session lost (HTTP 404 Not Found: sessi…); generation 1 → 2, fresh after 120 ms\n"
+	want := "session lost (HTTP 404 Not Found: session not fo…); generation 1 → 2, in 120 ms\n"
 	if got := PingReplaced(Screen{Terminal: true, Width: 79}, cause, 1, 2, 120*time.Millisecond); got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
-	if got := PingReplaced(Screen{}, "gone", 1, 3, 3*time.Second); got != "session lost (gone); generation 1 → 3, fresh after 3.0 s\n" {
+	if got := PingReplaced(Screen{}, "gone", 1, 3, 3*time.Second); got != "session lost (gone); generation 1 → 3, in 3.0 s\n" {
 		t.Errorf("in a pipe: %q", got)
 	}
 }
