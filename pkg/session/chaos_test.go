@@ -376,6 +376,16 @@ func (r *chaosRun) check(t *testing.T, calls []*chaosCall, b *books, st Stats) {
 	for _, c := range calls {
 		for _, a := range c.attempts {
 			used[a.session] = true
+		}
+	}
+	stillborn := 0 // sessions that were killed within their handshake
+	for _, session := range b.issued {
+		if !used[session] && b.reasons[session] > 0 {
+			stillborn++
+		}
+	}
+	for _, c := range calls {
+		for _, a := range c.attempts {
 			if a.harmed && a.err != nil {
 				b.reasons[a.session]++
 			}
@@ -427,6 +437,9 @@ func (r *chaosRun) check(t *testing.T, calls []*chaosCall, b *books, st Stats) {
 		}
 		if strings.Contains(e.Message, "each was lost at once") && len(b.killed) >= maxOpenings {
 			lost = 2 // it waited for more sessions than a call waits for, and each was killed before it had its turn
+		}
+		if strings.Contains(e.Message, "could not be replaced") && stillborn > 1 {
+			lost = 2 // an opening begins anew once when its session is killed within the handshake, and not twice
 		}
 		switch {
 		case c.tool.repeatable && lost < 2:
