@@ -86,6 +86,8 @@ func entryHash(server config.Server) (string, error) {
 	s := server.Clone()
 	s.Name, s.Enabled, s.Sources, s.Err = "", false, nil, nil
 	s.ConnectTimeout, s.Timeout, s.MaxTimeout, s.Wait, s.SessionWait = 0, 0, 0, 0, 0
+	s.Keepalive, s.Retry, s.Breaker = 0, config.Retry{}, config.Breaker{}
+	s.Health = nil
 	s.SkipPreflight, s.Tools = false, config.ToolFilter{}
 	if s.Command != "" && !filepath.IsAbs(s.Cwd) { // the same command is another server elsewhere
 		here, err := filepath.Abs(s.Cwd)

@@ -244,6 +244,8 @@ func TestOP04Hash(t *testing.T) {
 		"name":   func(s *config.Server) { s.Name = "b" },
 		"limit":  func(s *config.Server) { s.Timeout = time.Second; s.Set("timeout", config.Source{Kind: "flag"}) },
 		"filter": func(s *config.Server) { s.Tools.Include = []string{"x"} },
+		"upkeep": func(s *config.Server) { s.Keepalive, s.Retry.Initial, s.Breaker.Cooldown = time.Minute, 1, time.Second },
+		"health": func(s *config.Server) { s.Health = &config.Health{Tool: "x"} },
 	} {
 		if hash(change) != was {
 			t.Errorf("%s makes another server of it", name)
