@@ -93,9 +93,9 @@ type HTTPOptions struct {
 	// Listen keeps the stream open on which the server says what it is not asked, when the SDK wishes to have it. Not for
 	// the legacy transport, which has only one stream.
 	Listen bool
-	// ListenEnded is called when a stream of the modern era that carries notifications has ended, though the connection has
-	// not. If nil, nobody is told.
-	ListenEnded func()
+	// OnListen is told how a request for a stream of notifications of the modern era was answered, and later of the end of
+	// the stream, but not of an end that was asked for. Open is set while there is a stream. If nil, nobody is told.
+	OnListen func(request []byte, st ExchangeState, open bool)
 	// Dial opens the TCP connections. If nil, a net.Dialer does.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 }
@@ -239,6 +239,7 @@ func (h *HTTP) RoundTrip(req *http.Request) (*http.Response, error) {
 		return h.standalone(req), nil
 	}
 	resp, err := x.do(ctx, req)
+	x.listened(err == nil && !x.ex.State().Answered)
 	if err != nil {
 		release()
 		return nil, err
@@ -253,9 +254,11 @@ type roundTrip struct {
 	caller context.Context //nolint:containedctx // of this one request: its end is told apart from the wire's faults
 	cancel context.CancelCauseFunc
 	msg    envelope // of a POST
-	ex     *Exchange
-	way    *progress
-	fault  Fault // what every fault of this request says
+	// request is the body of a POST that asks for a stream of notifications, nil of another.
+	request []byte
+	ex      *Exchange
+	way     *progress
+	fault   Fault // what every fault of this request says
 }
 
 func (x *roundTrip) do(ctx context.Context, req *http.Request) (*http.Response, error) {
@@ -266,11 +269,16 @@ func (x *roundTrip) do(ctx context.Context, req *http.Request) (*http.Response, 
 			return nil, err
 		}
 		x.msg, _ = parseEnvelope(body)
+		if x.msg.Method == listenMethod {
+			x.request = body
+		}
 		if x.msg.Method == cancelledMethod {
 			defer x.h.Cancels.add()
 		}
 		if x.msg.isCall() {
-			x.ex = exchangeOf(ctx)
+			if x.ex = exchangeOf(ctx); x.ex == nil && x.request != nil {
+				_, x.ex = WithExchange(ctx)
+			}
 			x.msg.Method = x.ex.rename(x.msg.Method)
 			x.ex.begin(x.msg.Method)
 			body = x.ex.params(body)
@@ -677,9 +685,7 @@ func (x *roundTrip) stream(resp *http.Response, own string) {
 		return ev, true, nil
 	}
 	onEnd := func(error) {
-		if x.msg.Method == listenMethod && h.ctx.Err() == nil && x.caller.Err() == nil && h.opts.ListenEnded != nil {
-			h.opts.ListenEnded()
-		}
+		x.listened(false)
 		if own != "" && !done {
 			if x.caller.Err() != nil {
 				return

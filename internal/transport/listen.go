@@ -31,6 +31,13 @@ func (n Notification) notify(e envelope, data []byte) {
 // 2026-07-28, "Subscriptions".
 const listenMethod = "subscriptions/listen"
 
+// listened tells how a request for a stream of notifications stands.
+func (x *roundTrip) listened(open bool) {
+	if x.request != nil && x.h.opts.OnListen != nil && x.h.ctx.Err() == nil && x.caller.Err() == nil {
+		x.h.opts.OnListen(x.request, x.ex.State(), open)
+	}
+}
+
 const (
 	// listenPause is the pause before a stream that broke is opened again, unless the server says another; it doubles up to
 	// listenMost.
@@ -69,21 +76,23 @@ func (h *HTTP) standalone(req *http.Request) *http.Response {
 func (h *HTTP) listen(header http.Header, w io.Writer) {
 	opened, pause := false, listenPause
 	for h.ctx.Err() == nil {
-		lasted, retry, err := h.listenOnce(header, w)
+		begin := time.Now()
+		streamed, retry, err := h.listenOnce(header, w)
 		var f *Fault
 		switch {
-		case lasted:
-			opened, pause = true, listenPause
+		case streamed:
+			opened = true
+			if time.Since(begin) > listenMost { // it is none that ends at once
+				pause = listenPause
+			}
 		case errors.As(err, &f) && f.SessionID && opened && (f.Status == http.StatusNotFound || f.Status == http.StatusGone):
 			h.end(f) // a server that had the stream does not know the session any more
 			return
-		case errors.As(err, &f) && f.Status >= 200 && f.Status < 500 && f.Status != http.StatusTooManyRequests:
+		case errors.As(err, &f) && f.Status == http.StatusMethodNotAllowed,
+			errors.As(err, &f) && !opened && f.Status >= 200 && f.Status < 500 && f.Status != http.StatusTooManyRequests:
 			return // it offers none
 		}
-		next := pause
-		if retry > 0 {
-			next = retry
-		}
+		next := max(pause, retry)
 		h.opts.Trace.Event("the stream of notifications: %v; again in %s", err, next)
 		timer := time.NewTimer(next)
 		select {

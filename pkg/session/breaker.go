@@ -15,6 +15,8 @@ type breaker struct {
 	// failures counts those in a row, cause is the latest one's.
 	failures int
 	cause    string
+	// counted is the generation whose loss was counted last.
+	counted int
 	// until is when a request is let through again, zero while the breaker is closed.
 	until time.Time
 	// trying is set while the one request that was let through is on its way.
@@ -34,10 +36,11 @@ func (b *breaker) close(s *Supervisor) {
 	}
 }
 
-// admit refuses a request if the breaker does. There is a session: whoever finds none asks for one, and does not come here.
-func (s *Supervisor) admit() error {
+// admit refuses a request if the breaker does, or says that it is the trial that decides. There is a session: whoever finds
+// none asks for one, and does not come here.
+func (s *Supervisor) admit() (trial bool, refusal error) {
 	if !s.breaker.trouble.Load() {
-		return nil
+		return false, nil
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -45,10 +48,10 @@ func (s *Supervisor) admit() error {
 	left := time.Until(b.until)
 	switch {
 	case b.until.IsZero():
-		return nil
+		return false, nil
 	case left <= 0 && !b.trying:
 		b.trying = true
-		return nil
+		return true, nil
 	case left <= 0:
 		left = 0
 	}
@@ -61,39 +64,49 @@ func (s *Supervisor) admit() error {
 	if left == 0 {
 		e.Hint = "one request is being tried; its answer decides"
 	}
-	return e
+	return false, e
 }
 
-// settle tells the breaker, and whoever counts failures, how a request ended.
-func (s *Supervisor) settle(sess *Session, err error) {
+// settle tells the breaker, and whoever counts failures, how a request ended that was made on a session; nil, if there was
+// none any more.
+func (s *Supervisor) settle(sess *Session, trial bool, err error) {
 	e, failed := err.(*Error) //nolint:errorlint // Do returns it as it is
-	if sess != nil && (err == nil || failed && e.kind == kindAnswered) {
+	worked := sess != nil && (err == nil || failed && e.kind == kindAnswered)
+	if worked {
 		s.proved(sess)
-		if s.breaker.trouble.Load() {
-			s.mu.Lock()
-			s.breaker.close(s)
-			s.mu.Unlock()
-		}
-		return
 	}
-	onTheWay := sess != nil && failed && onTheWay(e)
-	if !onTheWay && !s.breaker.trouble.Load() {
+	if sess != nil && failed && unauthorized(e) {
+		sess.doubt()
+	}
+	lost := sess != nil && failed && onTheWay(e)
+	if !lost && !s.breaker.trouble.Load() {
 		return
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	b := &s.breaker
-	tried := b.trying
-	b.trying = false
-	if !onTheWay || !s.keeper.kept || s.upkeep.Threshold == 0 {
-		return
+	if trial {
+		b.trying = false
 	}
-	b.failures++
-	b.cause = e.Message
-	b.trouble.Store(true)
-	if b.failures >= s.upkeep.Threshold && (b.until.IsZero() || tried) {
-		b.until = time.Now().Add(s.upkeep.Cooldown)
-		s.publish(Event{From: s.status.State})
+	switch {
+	case worked && (trial || b.until.IsZero()):
+		b.close(s)
+	case lost && s.keeper.kept && s.upkeep.Threshold > 0:
+		generation := sess.info.Generation
+		if e.Recovery != nil {
+			generation = e.Recovery.OldGeneration
+		}
+		if generation <= b.counted && !trial {
+			return // one incident, however many met it
+		}
+		b.counted = generation
+		b.failures++
+		b.cause = e.Message
+		b.trouble.Store(true)
+		if b.failures >= s.upkeep.Threshold && (b.until.IsZero() || trial) {
+			b.until = time.Now().Add(s.upkeep.Cooldown)
+			s.publish(Event{From: s.status.State})
+		}
 	}
 }
 

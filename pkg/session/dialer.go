@@ -46,10 +46,11 @@ type Dialer struct {
 	// asks a person, it calls [LoginBegins]. If nil, no authorization is got.
 	OAuth func(config.Server) auth.OAuthHandler
 	// OnWait is called before a wait of a second or more for a server that is coming up, or busy: how long it will be, and
-	// why. Of several that the server did not ask for it is told of the first. It must not block. If nil, nobody is told.
+	// why. Of several that the server did not ask for it is told of the first. It must not block, nor wait for the end of a
+	// session or a supervisor (Close). If nil, nobody is told.
 	OnWait func(server string, wait time.Duration, why *Error)
 	// OnNotification is called with each notification of a server, from one goroutine at a time for a session. It must not
-	// block. If it is set, sessions over HTTP keep the stream open on which servers say what they are not asked; if nil, only
+	// block, nor wait for the end of a session or a supervisor (Close). If it is set, sessions over HTTP keep the stream open on which servers say what they are not asked; if nil, only
 	// what comes with the answers to requests is noticed.
 	OnNotification func(server string, n Notification)
 	// LogDir is where the standard error of children is kept, one file for each server; see [LogFile]. It need not exist. If
@@ -158,9 +159,7 @@ func (d *Dialer) dial(ctx context.Context, to dialing) (*Session, error) {
 		if to.report != nil {
 			to.report(err)
 		}
-		if o.misled {
-			to.known = remembered{}
-		}
+		to.known = remembered{} // it may have become another
 		noReuse = noReuse || err.kind == kindSevered
 		pause, until := spread(backoff), to.until()
 		if left := time.Until(until); left > firstBackoff {
@@ -308,10 +307,8 @@ type opening struct {
 	// noReuse is set when a TCP connection broke in the attempt before.
 	noReuse bool
 	memory  *memory
-	// known is how the session before was opened: a replacement need not ask what the server is. misled is set when that
-	// did not hold.
-	known  remembered
-	misled bool
+	// known is how the session before was opened: a replacement need not ask what the server is.
+	known remembered
 	// offer is the version that is offered to servers of the legacy era.
 	offer string
 	// modern is set when the server has said that it speaks the modern era only: its answer is worth a wait.
@@ -357,7 +354,6 @@ func (o *opening) open(ctx context.Context) (*Session, *Error) {
 			return s, err
 		}
 		o.memory.misled()
-		o.misled = true
 		o.note("what was remembered of the server does not hold any more: " + err.Message)
 	}
 	return o.openAs(ctx, remembered{})
@@ -460,7 +456,7 @@ func (o *opening) endpoint() *url.URL {
 func (o *opening) session() *Session {
 	s := &Session{
 		server: o.server.Name, endpoint: o.server.URL, closed: make(chan struct{}), retired: make(chan struct{}),
-		unheard: make(chan struct{}, 1),
+		doubted: make(chan struct{}, 1),
 	}
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	if tell := o.d.OnNotification; tell != nil {
@@ -483,7 +479,7 @@ func (o *opening) httpOptions(legacy bool) transport.HTTPOptions {
 func (o *opening) openHTTP(ctx context.Context, version string) (*Session, *Error) {
 	s := o.session()
 	opts := o.httpOptions(false)
-	opts.Notify, opts.ListenEnded, opts.Listen = s.hear, s.stopHearing, o.d.OnNotification != nil
+	opts.Notify, opts.OnListen, opts.Listen = s.hear, s.listened, o.d.OnNotification != nil
 	var handler auth.OAuthHandler
 	if o.d.OAuth != nil {
 		if handler = o.d.OAuth(o.server); handler != nil {

@@ -15,6 +15,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"net/http"
 	"time"
 )
 
@@ -46,7 +47,9 @@ func (s *Supervisor) Keep() {
 	if s.closed || s.keeper.disabled || s.keeper.kept {
 		return
 	}
-	s.keeper.kept = true
+	k := &s.keeper
+	// What failed before was somebody's request, and nobody's plan.
+	k.kept, k.failures, k.next, k.dormant = true, 0, time.Time{}, false
 	s.closing.Go(s.keep)
 }
 
@@ -70,6 +73,9 @@ func (s *Supervisor) Reconnect(ctx context.Context) (*Session, error) {
 	s.mu.Lock()
 	generation := s.generation
 	s.breaker.close(s)
+	if s.current != nil {
+		s.current.dismissed = true
+	}
 	s.mu.Unlock()
 	sess, err := s.acquire(ctx, generation, "a fresh session was asked for")
 	if err != nil {
@@ -97,8 +103,12 @@ func (s *Supervisor) stir() {
 
 // keep runs until the supervisor is closed.
 func (s *Supervisor) keep() {
-	for s.ctx.Err() == nil {
+	for {
 		s.mu.Lock()
+		if s.closed {
+			s.mu.Unlock()
+			return
+		}
 		sess, open := s.current, s.opening
 		pause, ever := s.due()
 		if sess == nil && open == nil && ever && pause <= 0 {
@@ -164,13 +174,16 @@ func (s *Supervisor) rest(pause time.Duration, ever bool) {
 func (k *keeper) opened() { k.next, k.dormant, k.woken = time.Time{}, false, false }
 
 // notOpened plans what follows on an opening that failed, or was given up because nobody waited for it. s.mu is held.
-func (s *Supervisor) notOpened(err error, doomed bool) {
-	if doomed {
-		if !s.keeper.kept {
-			s.become(StateIdle, "nobody waited for the opening any more", nil)
-		}
+func (s *Supervisor) notOpened(err error, a *attempt) {
+	switch {
+	case a.doomed && s.keeper.kept:
+		s.become(a.before.State, a.before.Reason, a.before.Err) // what was planned still is
+		return
+	case a.doomed:
+		s.become(StateIdle, "nobody waited for the opening any more", nil)
 		return
 	}
+	s.stranger = true
 	s.keeper.failures++
 	s.plan(reasonOf(err), err)
 }
@@ -180,7 +193,7 @@ func (s *Supervisor) lostOne(old *Session, why string) {
 	if !s.keeper.kept {
 		return // whoever found it lost asks for another
 	}
-	if !old.proven.Load() {
+	if !old.proven.Load() && !old.dismissed {
 		s.keeper.failures++
 	}
 	s.plan(why, nil)
@@ -202,19 +215,15 @@ func (s *Supervisor) plan(reason string, err error) {
 	case !k.kept || e != nil && e.Class == ClassConfig:
 		k.dormant = true
 		s.become(StateFailed, reason, err)
-	case e != nil && !mayPass(e), k.failures >= most:
-		k.next = time.Now().Add(s.upkeep.ParkInterval)
+	case e != nil && !mayPass(e), k.failures >= most, retryAfterOf(e) > s.upkeep.ParkInterval:
+		k.next = time.Now().Add(max(s.upkeep.ParkInterval, retryAfterOf(e)))
 		if k.failures > 1 {
 			reason = fmt.Sprintf("%s (%d failures in a row)", reason, k.failures)
 		}
 		s.become(StateParked, reason, err)
 	default:
 		if k.failures > 0 {
-			pause := s.upkeep.backoff(k.failures)
-			if e != nil {
-				pause = max(pause, e.RetryAfter)
-			}
-			k.next = time.Now().Add(pause)
+			k.next = time.Now().Add(max(s.upkeep.backoff(k.failures), retryAfterOf(e)))
 		}
 		state := StateReconnecting
 		if s.generation == 0 {
@@ -222,6 +231,14 @@ func (s *Supervisor) plan(reason string, err error) {
 		}
 		s.become(state, reason, err)
 	}
+}
+
+// retryAfterOf is how long the server asked to wait, at most a day: its clock may be wrong.
+func retryAfterOf(e *Error) time.Duration {
+	if e == nil {
+		return 0
+	}
+	return min(e.RetryAfter, 24*time.Hour)
 }
 
 // reasonOf is what a status says of a failure.
@@ -272,9 +289,9 @@ func (s *Supervisor) watch(sess *Session) {
 		case <-sess.ended():
 			s.lost(sess, sess.Dead().Error())
 			return
-		case <-sess.unheard:
-			if sleep(s.ctx, spread(keeperBackoff)) {
-				s.prepare(s.ctx, sess)
+		case <-sess.doubted:
+			if s.replaces(sess) {
+				return
 			}
 			continue
 		case <-timer.C:
@@ -284,14 +301,31 @@ func (s *Supervisor) watch(sess *Session) {
 			timer.Reset(interval - quiet)
 			continue
 		}
-		if s.keepsAlive(sess) {
-			if why := s.sign(sess); why != "" {
-				s.lost(sess, why)
-				return
-			}
+		if s.keepsAlive(sess) && s.replaces(sess) {
+			return
 		}
 		timer.Reset(interval)
 	}
+}
+
+// replaces asks a session for a sign of life and reports whether it was put aside for want of one.
+func (s *Supervisor) replaces(sess *Session) bool {
+	e := s.sign(sess)
+	switch {
+	case e == nil:
+		return false
+	case unauthorized(e):
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if s.current == sess {
+			sess.dismissed = true
+			s.putAside(e.Message)
+			s.plan(reasonOf(e), e) // a login is wanted, and no other session
+		}
+		return true
+	}
+	s.lost(sess, cmp.Or(e.Message, string(e.Class)))
+	return true
 }
 
 // keepsAlive reports whether a session is asked for signs of life. The death of a child is visible by itself, and where
@@ -303,26 +337,41 @@ func (s *Supervisor) keepsAlive(sess *Session) bool {
 	return s.server.Keepalive > 0 || sess.stream != nil || sess.ID() != ""
 }
 
-// sign asks a session for a sign of life, and returns what it died of, "" if it lives, or nothing is known.
-func (s *Supervisor) sign(sess *Session) string {
+// sign asks a session for a sign of life, and returns what it died of, nil if it lives, or nothing is known.
+func (s *Supervisor) sign(sess *Session) *Error {
 	bound := Limit{Name: "keepalive", Value: min(signBound, s.upkeep.proof())}
 	ask := func(method func(context.Context) error) *Error {
 		ctx, cancel := withLimit(s.ctx, bound)
 		defer cancel()
-		e, _ := method(ctx).(*Error) //nolint:errorlint // it is ours, and not wrapped
-		return e
+		e, ok := method(ctx).(*Error) //nolint:errorlint // it is ours, and not wrapped
+		if !ok {
+			return nil
+		}
+		return weigh(e, Request{Repeatable: true})
 	}
 	e := ask(sess.Alive)
 	if e != nil && e.kind == kindTimeout {
 		// Servers exist that do not answer what they do not know: what every server with tools answers decides.
 		second := ask(func(ctx context.Context) error { return sess.answers(ctx, "tools/list") })
 		if second != nil && second.kind == kindTimeout {
-			return fmt.Sprintf("no sign of life: neither %s nor tools/list was answered within %s", e.Phase, bound.Value)
+			second.Message = fmt.Sprintf("no sign of life: neither %s nor tools/list was answered within %s", e.Phase, bound.Value)
+			return second
 		}
 		e = second
 	}
-	if e == nil || !decide(e.kind, true).fresh {
-		return ""
+	if e == nil || !decide(e.kind, true).fresh && !unauthorized(e) {
+		return nil
 	}
-	return cmp.Or(e.Message, string(e.Class))
+	return e
+}
+
+// unauthorized reports whether the server does not let us in any more: a 403 may concern one request alone.
+func unauthorized(e *Error) bool { return e.kind == kindAuth && e.Status == http.StatusUnauthorized }
+
+// doubt has a session asked for a sign of life at once, if it is watched.
+func (s *Session) doubt() {
+	select {
+	case s.doubted <- struct{}{}:
+	default: // it will be
+	}
 }

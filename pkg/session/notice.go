@@ -6,8 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/mcpctl/mcpctl/internal/transport"
 )
 
 // Notification is what a server says without being asked. See the MCP specification, 2025-11-25, "Notifications".
@@ -35,12 +38,118 @@ func (s *Session) hear(method string, params json.RawMessage) {
 	}
 }
 
-// stopHearing notes that a stream of notifications has ended.
-func (s *Session) stopHearing() {
-	select {
-	case s.unheard <- struct{}{}:
-	default: // it is known
+// hearing is a subscription of the modern era: a stream of its own, which may end though the session does not.
+type hearing struct {
+	open bool
+	// answer gets how the request for the stream was answered, nil when nobody waits for it.
+	answer chan<- error
+}
+
+// listened takes from the transport how a request for a stream of notifications was answered, or that the stream ended.
+func (s *Session) listened(request []byte, st transport.ExchangeState, open bool) {
+	var m struct {
+		Params struct {
+			Notifications struct {
+				URIs []string `json:"resourceSubscriptions"`
+			} `json:"notifications"`
+		} `json:"params"`
 	}
+	if json.Unmarshal(request, &m) != nil {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, uri := range m.Params.Notifications.URIs {
+		h := s.hearings[uri]
+		if h == nil {
+			continue
+		}
+		h.open = open
+		switch {
+		case h.answer != nil && open:
+			h.answer <- nil
+		case h.answer != nil:
+			h.answer <- classify(evidence{
+				server: s.server, method: "subscriptions/listen", state: st, err: errors.New("no stream came"), opened: true,
+			})
+		case !open:
+			s.mend()
+		}
+		h.answer = nil
+	}
+}
+
+// mend opens streams of subscriptions that ended again, with pauses that grow. s.mu is held.
+func (s *Session) mend() {
+	if s.mending {
+		return
+	}
+	s.mending = true
+	go func() {
+		for pause := keeperBackoff; sleep(s.ctx, spread(pause)); pause = min(2*pause, DefaultMaxBackoff) {
+			s.mu.Lock()
+			var ended []string
+			for uri, h := range s.hearings {
+				if !h.open {
+					ended = append(ended, uri)
+				}
+			}
+			s.mending = len(ended) > 0
+			s.mu.Unlock()
+			if len(ended) == 0 {
+				return
+			}
+			for _, uri := range ended {
+				ctx, cancel := context.WithTimeout(s.ctx, signBound)
+				_ = s.listen(ctx, uri)
+				cancel()
+			}
+		}
+	}()
+}
+
+// listen opens the stream of a subscription of the modern era. The SDK sends the request under a context of the session's
+// own, and does not tell how it was answered.
+func (s *Session) listen(ctx context.Context, uri string) error {
+	answer := make(chan error, 1)
+	h := &hearing{answer: answer}
+	s.mu.Lock()
+	if s.hearings == nil {
+		s.hearings = map[string]*hearing{}
+	}
+	s.hearings[uri] = h
+	s.mu.Unlock()
+	go func() {
+		_ = s.sdk.Unsubscribe(s.ctx, &mcp.UnsubscribeParams{URI: uri}) // it does not know that its stream has ended
+		err := s.sdk.Subscribe(s.ctx, &mcp.SubscribeParams{URI: uri})
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if h.answer != nil && (err != nil || s.child != nil) { // over stdio nothing else tells
+			h.open, h.answer = err == nil, nil
+			answer <- err
+		}
+		if s.hearings[uri] != h && s.hearings[uri] == nil || s.ctx.Err() != nil {
+			_ = s.sdk.Unsubscribe(s.ctx, &mcp.UnsubscribeParams{URI: uri}) // nobody wants it any more
+		}
+	}()
+	var err error
+	select {
+	case err = <-answer:
+	case <-ctx.Done():
+		err = ctx.Err()
+	case <-s.ctx.Done():
+		err = mcp.ErrConnectionClosed
+	}
+	s.mu.Lock()
+	h.answer = nil
+	s.mu.Unlock()
+	if e, ok := errors.AsType[*Error](err); ok || err == nil {
+		if e == nil {
+			return nil
+		}
+		return e
+	}
+	return classify(evidence{server: s.server, method: "subscriptions/listen", err: err, ctx: ended(ctx), opened: true})
 }
 
 // Subscribe asks for a notification whenever a resource changes. It ends with the session: [Supervisor.Subscribe] sets it
@@ -52,11 +161,11 @@ func (s *Session) Subscribe(ctx context.Context, uri string) error {
 		_, err := s.Raw(ctx, "resources/subscribe", map[string]string{"uri": uri})
 		return err
 	}
-	// The SDK sends the request under a context of the session's own.
-	return s.within(ctx, "subscriptions/listen", func() error {
-		_ = s.sdk.Unsubscribe(ctx, &mcp.UnsubscribeParams{URI: uri}) // it does not know that its stream has ended
-		return s.sdk.Subscribe(ctx, &mcp.SubscribeParams{URI: uri})
-	})
+	err := s.listen(ctx, uri)
+	if err != nil {
+		_ = s.Unsubscribe(ctx, uri)
+	}
+	return err
 }
 
 // Unsubscribe ends a subscription. The failure is an [*Error].
@@ -65,25 +174,11 @@ func (s *Session) Unsubscribe(ctx context.Context, uri string) error {
 		_, err := s.Raw(ctx, "resources/unsubscribe", map[string]string{"uri": uri})
 		return err
 	}
-	return s.within(ctx, "subscriptions/listen", func() error {
-		return s.sdk.Unsubscribe(ctx, &mcp.UnsubscribeParams{URI: uri})
-	})
-}
-
-// within makes a call of the SDK's that may go on when ctx has ended: it ends with the session.
-func (s *Session) within(ctx context.Context, method string, call func() error) error {
-	done := make(chan error, 1)
-	go func() { done <- call() }()
-	var err error
-	select {
-	case err = <-done:
-	case <-ctx.Done():
-		err = ctx.Err()
-	}
-	if err == nil {
-		return nil
-	}
-	return classify(evidence{server: s.server, method: method, err: err, ctx: ended(ctx), opened: true})
+	s.mu.Lock()
+	delete(s.hearings, uri)
+	s.mu.Unlock()
+	_ = s.sdk.Unsubscribe(ctx, &mcp.UnsubscribeParams{URI: uri}) // it only ends the stream
+	return nil
 }
 
 // SetLogLevel asks the server for its log messages from a level on ("debug", "info", …), which come as notifications. It
@@ -126,67 +221,99 @@ type standing struct {
 // Subscribe asks for a notification whenever a resource changes, on the current session and on each that replaces it. See
 // [Dialer].OnNotification, and [Supervisor.Keep], which replaces a lost session also while nobody makes requests.
 func (s *Supervisor) Subscribe(ctx context.Context, uri string) error {
+	if _, err := s.Session(ctx); err != nil {
+		return notSent(err)
+	}
+	// The wish stands before the request is made: a session that becomes the current one meanwhile has it, too.
+	s.mu.Lock()
+	stood := slices.Contains(s.standing.uris, uri)
+	if !stood {
+		s.standing.uris = append(slices.Clip(s.standing.uris), uri)
+	}
+	s.mu.Unlock()
 	err := s.Do(ctx, Request{Name: "resources/subscribe", Repeatable: true}, func(ctx context.Context, sess *Session) error {
 		return sess.Subscribe(ctx, uri)
 	})
-	if err != nil {
-		return err
+	if err != nil && !stood {
+		s.forgetWish(uri)
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if !slices.Contains(s.standing.uris, uri) {
-		s.standing.uris = append(s.standing.uris, uri)
-	}
-	return nil
+	return err
 }
 
 // Unsubscribe ends a subscription.
 func (s *Supervisor) Unsubscribe(ctx context.Context, uri string) error {
-	s.mu.Lock()
-	s.standing.uris = slices.DeleteFunc(s.standing.uris, func(u string) bool { return u == uri })
-	s.mu.Unlock()
+	s.forgetWish(uri)
 	return s.Do(ctx, Request{Name: "resources/unsubscribe", Repeatable: true}, func(ctx context.Context, sess *Session) error {
 		return sess.Unsubscribe(ctx, uri)
 	})
 }
 
+func (s *Supervisor) forgetWish(uri string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.standing.uris = slices.DeleteFunc(slices.Clone(s.standing.uris), func(u string) bool { return u == uri })
+}
+
 // SetLogLevel asks for the server's log messages from a level on, on the current session and on each that replaces it.
 func (s *Supervisor) SetLogLevel(ctx context.Context, level string) error {
+	if _, err := s.Session(ctx); err != nil {
+		return notSent(err)
+	}
+	s.mu.Lock()
+	before := s.standing.level
+	s.standing.level = level
+	s.mu.Unlock()
 	err := s.Do(ctx, Request{Name: "logging/setLevel", Repeatable: true}, func(ctx context.Context, sess *Session) error {
 		return sess.SetLogLevel(ctx, level)
 	})
 	if err != nil {
-		return err
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if s.standing.level == level {
+			s.standing.level = before
+		}
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.standing.level = level
-	return nil
+	return err
 }
 
-// prepare makes a fresh session what the one before was: its log level and its subscriptions are set again. What cannot
-// be set again is noted, and does not stop the session.
-func (s *Supervisor) prepare(ctx context.Context, sess *Session) {
+// prepare makes a fresh session what the one before was: its log level and its subscriptions are set again, all within the
+// bound that the initialized notification has. What cannot be set again is noted. The error says that the session was
+// lost meanwhile.
+func (s *Supervisor) prepare(ctx context.Context, sess *Session) error {
 	s.mu.Lock()
-	level, uris := s.standing.level, slices.Clone(s.standing.uris)
+	level, uris := s.standing.level, s.standing.uris
 	s.mu.Unlock()
 	sess.mu.Lock()
 	sess.heard = s.heard
 	sess.mu.Unlock()
-	again := func(what string, set func(context.Context) error) {
-		ctx, cancel := withShare(ctx, signBound, s.limits.Connect.Value)
-		defer cancel()
-		if err := set(ctx); err != nil {
+	ctx, cancel := withShare(ctx, acceptBound, s.limits.Connect.Value)
+	defer cancel()
+	var all sync.WaitGroup
+	var mu sync.Mutex
+	var lost error
+	again := func(what string, set func() error) {
+		all.Go(func() {
+			err := set()
+			if err == nil {
+				return
+			}
 			s.dialer.log().WarnContext(ctx, "not set again on the fresh session", "server", s.server.Name, "what", what, "error", err)
 			sess.note(fmt.Sprintf("%s could not be set again: %v", what, err))
-		}
+			if e, ok := errors.AsType[*Error](err); ok && decide(e.kind, true).fresh && weigh(e, Request{Repeatable: true}).kind != kindBusy {
+				mu.Lock()
+				defer mu.Unlock()
+				lost = err
+			}
+		})
 	}
 	if level != "" {
-		again("the log level", func(ctx context.Context) error { return sess.SetLogLevel(ctx, level) })
+		again("the log level", func() error { return sess.SetLogLevel(ctx, level) })
 	}
 	for _, uri := range uris {
-		again("the subscription to "+uri, func(ctx context.Context) error { return sess.Subscribe(ctx, uri) })
+		again("the subscription to "+uri, func() error { return sess.Subscribe(ctx, uri) })
 	}
+	all.Wait()
+	return lost
 }
 
 // note adds to what the session tells of itself.
@@ -216,6 +343,29 @@ type knownTools struct {
 	stale, told bool
 }
 
+// refresh lists the tools on a fresh session: a revived server has its tools again. It is no request of anybody's, so that
+// it proves nothing and asks for no other session.
+func (s *Supervisor) refresh(sess *Session) {
+	ctx, cancel := context.WithTimeout(s.ctx, signBound)
+	defer cancel()
+	list, err := sess.List(ctx, "tools/list")
+	if err == nil {
+		s.listed(list, sess.info.Generation)
+	}
+}
+
+// listed takes a list of the tools, and tells if they are others than before.
+func (s *Supervisor) listed(list List, generation int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	changed := s.tools.known && !sameItems(s.tools.list.Items, list.Items)
+	told := s.tools.told
+	s.tools.list, s.tools.known, s.tools.told, s.tools.generation = list, true, s.tools.stale && told, generation
+	if changed && !told {
+		s.publish(Event{From: s.status.State, ToolsChanged: true})
+	}
+}
+
 // Tools returns the server's tools. They are listed once for each session, and again after the server has said that they
 // changed. A server that is kept has them listed again by itself when its session was replaced, so that a revived server
 // has its tools again; an [Event] tells if they are others.
@@ -237,19 +387,12 @@ func (s *Supervisor) Tools(ctx context.Context) (List, error) {
 		list, err = sess.List(ctx, "tools/list")
 		return err
 	})
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	if err != nil {
-		if _, ours := errors.AsType[*Error](err); ours {
-			s.tools.stale = true
-		}
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.tools.stale = true
 		return list, err
 	}
-	changed := s.tools.known && !sameItems(s.tools.list.Items, list.Items)
-	told := s.tools.told
-	s.tools.list, s.tools.known, s.tools.told, s.tools.generation = list, true, s.tools.stale && told, generation
-	if changed && !told {
-		s.publish(Event{From: s.status.State, ToolsChanged: true})
-	}
+	s.listed(list, generation)
 	return list, nil
 }

@@ -41,7 +41,7 @@ func (p *Pool) Add(server config.Server) *Supervisor {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if old, there := p.held[server.Name]; there {
-		p.leaving.Go(old.CloseHasty)
+		p.leave(old)
 	} else {
 		p.order = append(p.order, server.Name)
 	}
@@ -62,10 +62,18 @@ func (p *Pool) Remove(name string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if s, there := p.held[name]; there {
-		p.leaving.Go(s.CloseHasty)
+		p.leave(s)
 		delete(p.held, name)
 		p.order = slices.DeleteFunc(p.order, func(n string) bool { return n == name })
 	}
+}
+
+// leave ends a supervisor that is no longer held. p.mu is held.
+func (p *Pool) leave(s *Supervisor) {
+	s.retire() // it is told before anything of one that takes its place
+	if !p.closed {
+		p.leaving.Go(s.CloseHasty) // Close waits for it
+	} // else Close ends it, or has
 }
 
 // Server returns the supervisor of a server. It makes requests on it with [Supervisor.Do].

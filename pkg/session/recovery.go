@@ -47,12 +47,20 @@ func (s *Supervisor) Do(ctx context.Context, req Request, fn func(context.Contex
 	if err != nil {
 		return notSent(err)
 	}
-	if err := s.admit(); err != nil {
+	trial, refusal := s.admit()
+	if refusal != nil {
 		sess.end()
-		return err
+		return refusal
 	}
+	settled := false
+	defer func() {
+		if !settled { // fn has panicked
+			s.settle(nil, trial, nil)
+		}
+	}()
 	sess, err = s.do(ctx, req, sess, fn)
-	s.settle(sess, err)
+	settled = true
+	s.settle(sess, trial, err)
 	return err
 }
 
@@ -235,7 +243,7 @@ func unknownOutcome(failure *Error, rec *Recovery) *Error {
 func (s *Supervisor) try(ctx context.Context, req *Request, sess *Session, fn func(context.Context, *Session) error) (*Session, error) {
 	backoff, begin, told := firstBackoff, time.Now(), false
 	for {
-		err := fn(ctx, sess)
+		err := held(ctx, sess, fn)
 		failure, ok := errors.AsType[*Error](err)
 		if ok && mayHaveRun(failure) {
 			req.resolve(ctx, sess)
@@ -268,7 +276,12 @@ func (s *Supervisor) try(ctx context.Context, req *Request, sess *Session, fn fu
 			return sess, failure
 		}
 		told = s.dialer.waits(s.server.Name, pause, failure, told)
-		if !sleep(ctx, pause) {
+		if !s.sleep(ctx, pause) {
+			if s.ctx.Err() != nil {
+				closed := s.closedError()
+				closed.Phase, closed.Outcome = failure.Phase, failure.Outcome
+				return sess, closed
+			}
 			if errors.Is(context.Cause(ctx), context.Canceled) {
 				interrupted := classify(evidence{server: s.server.Name, method: failure.Phase, ctx: context.Cause(ctx), err: err, opened: true})
 				interrupted.Outcome = failure.Outcome
@@ -281,6 +294,27 @@ func (s *Supervisor) try(ctx context.Context, req *Request, sess *Session, fn fu
 			return nil, notSent(err)
 		}
 	}
+}
+
+// held calls fn with a session that is counted in. It counts out only if fn panics, which nobody else would do.
+func held(ctx context.Context, sess *Session, fn func(context.Context, *Session) error) error {
+	returned := false
+	defer func() {
+		if !returned {
+			sess.end()
+		}
+	}()
+	err := fn(ctx, sess)
+	returned = true
+	return err
+}
+
+// sleep waits, and reports false if ctx ended before, or the supervisor was closed.
+func (s *Supervisor) sleep(ctx context.Context, d time.Duration) bool {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(s.ctx, cancel)()
+	return sleep(ctx, d)
 }
 
 // weigh completes a failure with what the session could not know: whether the request may be repeated decides what a 503

@@ -89,19 +89,24 @@ type Session struct {
 	closed    chan struct{}
 	// tell is told of each notification, nil if nobody is.
 	tell func(Notification)
-	// unheard gets a value when a stream of notifications has ended.
-	unheard chan struct{}
+	// doubted gets a value when somebody has reason to think that the session is of no use any more.
+	doubted chan struct{}
 	// retired is closed when the supervisor hands the session out no more, because it was lost.
 	retired chan struct{}
+	// dismissed is set when the session was healthy and put aside on request. The supervisor's lock guards it.
+	dismissed bool
 	// proven is set once the connection has done something useful: it is not one that opens and dies at once.
 	proven atomic.Bool
 
 	mu       sync.Mutex
 	inFlight int
 	used     time.Time // when the latest request ended
-	level    string    // the log level that requests of the modern era ask for
-	heard    func(Notification)
-	idle     chan struct{} // closed when inFlight becomes 0; nil if nobody waits
+	hearings map[string]*hearing
+	// mending is set while streams of notifications that ended are opened again.
+	mending bool
+	level   string // the log level that requests of the modern era ask for
+	heard   func(Notification)
+	idle    chan struct{} // closed when inFlight becomes 0; nil if nobody waits
 	// abandoned counts the requests that were sent and given up.
 	abandoned atomic.Int32
 	progress  progress

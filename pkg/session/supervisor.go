@@ -69,10 +69,12 @@ type Supervisor struct {
 	loss       *loss
 	info       Info
 	status     Status
-	standing   standing
-	tools      knownTools
-	keeper     keeper
-	breaker    breaker
+	// stranger is set when an opening has failed since the latest session: the server may be another by now.
+	stranger bool
+	standing standing
+	tools    knownTools
+	keeper   keeper
+	breaker  breaker
 }
 
 // loss is a session that was put aside and has not been replaced yet.
@@ -91,6 +93,8 @@ type attempt struct {
 	waiters int
 	// until is when an attempt that failed is followed by no other.
 	until time.Time
+	// before is how the server stood when it was begun.
+	before Status
 	// doomed is set when nobody waited any more and the opening was given up.
 	doomed bool
 	cancel context.CancelFunc
@@ -104,8 +108,8 @@ type attempt struct {
 	last *Error
 }
 
-// NewSupervisor returns a supervisor for a server whose variables have been expanded. Nothing is opened yet. If d is
-// nil, a zero Dialer is used.
+// NewSupervisor returns a supervisor for a server whose variables have been expanded, whether it is Enabled or not: that is
+// for whoever chooses servers, as a [Pool] does. Nothing is opened yet. If d is nil, a zero Dialer is used.
 func NewSupervisor(d *Dialer, server config.Server) *Supervisor {
 	if d == nil {
 		d = &Dialer{}
@@ -231,6 +235,9 @@ func (s *Supervisor) ForgetTools() {
 func (s *Supervisor) acquire(ctx context.Context, above int, why string) (*Session, error) {
 	var until time.Time // for so long the server is given time to come up
 	for opened := 0; ; opened++ {
+		if ctx.Err() != nil {
+			return nil, classify(evidence{server: s.server.Name, method: "connect", ctx: context.Cause(ctx), err: ctx.Err()})
+		}
 		if opened > maxOpenings {
 			return nil, &Error{
 				Server: s.server.Name, Phase: "connect", Class: ClassSession, kind: kindProtocol,
@@ -355,8 +362,8 @@ func (s *Supervisor) putAside(why string) {
 	s.closing.Go(func() {
 		// Other requests may still be answered on it: what this one met is no reason to cut them off. Their own limits bound
 		// them, and Close of the supervisor does.
-		if old.child == nil {
-			ctx, cancel := withLimit(s.ctx, s.limits.Request)
+		if old.child == nil || old.Dead() == nil {
+			ctx, cancel := withLimit(s.ctx, s.limits.MaxRequest)
 			defer cancel()
 			old.wait(ctx)
 		}
@@ -369,7 +376,7 @@ func (s *Supervisor) putAside(why string) {
 // who wait may move. s.mu is held.
 func (s *Supervisor) begin(whole Limit, patience time.Time) *attempt {
 	ctx, cancel := withLimit(s.ctx, whole)
-	a := &attempt{cancel: cancel, bound: boundOf(ctx), until: patience, done: make(chan struct{})}
+	a := &attempt{cancel: cancel, bound: boundOf(ctx), until: patience, before: s.status, done: make(chan struct{})}
 	s.opening = a
 	if s.generation > 0 {
 		reason := s.status.Reason
@@ -392,14 +399,23 @@ func (s *Supervisor) begin(whole Limit, patience time.Time) *attempt {
 		a.last = e
 	}
 	to := dialing{server: s.server, limits: s.limits, whole: whole, until: until, report: report}
-	if s.latest != nil {
+	if s.latest != nil && !s.stranger {
 		to.known = remembered{Era: s.info.Era, Transport: s.info.Transport, Offer: s.latest.offer}
 	}
 	s.closing.Go(func() {
 		defer cancel()
 		sess, err := s.dialer.dial(ctx, to)
-		if err == nil {
-			s.prepare(ctx, sess)
+		for tried := false; err == nil; tried = true {
+			lost := s.prepare(ctx, sess)
+			if lost == nil {
+				break
+			}
+			s.closing.Go(sess.closeHasty)
+			if tried {
+				err = lost
+				break
+			}
+			sess, err = s.dialer.dial(ctx, to) // as any session that is lost within its handshake
 		}
 		s.mu.Lock()
 		s.opening = nil
@@ -411,7 +427,7 @@ func (s *Supervisor) begin(whole Limit, patience time.Time) *attempt {
 			a.err = err
 		case err != nil:
 			a.err = err
-			s.notOpened(err, a.doomed)
+			s.notOpened(err, a)
 		default:
 			a.opened = sess
 			sess.info.Generation = generation
@@ -429,6 +445,7 @@ func (s *Supervisor) begin(whole Limit, patience time.Time) *attempt {
 // openedOne tells of the session that has become the current one. s.mu is held.
 func (s *Supervisor) openedOne() {
 	s.keeper.opened()
+	s.stranger = false
 	var rec *Recovery
 	if l := s.loss; l != nil {
 		rec = &Recovery{Cause: l.cause, OldGeneration: l.generation, NewGeneration: s.generation, Elapsed: time.Since(l.since)}
@@ -437,7 +454,8 @@ func (s *Supervisor) openedOne() {
 		rec = &out
 	}
 	if s.keeper.kept && s.tools.known {
-		s.closing.Go(func() { _, _ = s.Tools(s.ctx) }) // a revived server has its tools again
+		sess := s.current
+		s.closing.Go(func() { s.refresh(sess) })
 	}
 	s.tell(StateReady, "opened in "+s.info.Elapsed.Round(time.Millisecond).String(), nil, rec)
 }
@@ -452,13 +470,20 @@ func (s *Supervisor) CloseHasty() { s.Hasten(); s.shut() }
 // Hasten makes a Close that is under way, and any that follows, as quick as [Supervisor.CloseHasty].
 func (s *Supervisor) Hasten() { s.hasten() }
 
-func (s *Supervisor) shut() {
+// retire lets nobody begin anything any more.
+func (s *Supervisor) retire() {
 	s.cancel()
 	s.mu.Lock()
+	defer s.mu.Unlock()
 	if !s.closed {
 		s.closed = true
 		s.become(StateClosed, "closed", nil)
 	}
+}
+
+func (s *Supervisor) shut() {
+	s.retire()
+	s.mu.Lock()
 	if c := s.current; c != nil {
 		s.current = nil
 		s.closing.Go(func() { c.close(s.hurry, transport.PatientGrace) })

@@ -62,6 +62,7 @@ func UpkeepFor(server config.Server) Upkeep {
 		Threshold:    max(0, cmp.Or(server.Breaker.Threshold, DefaultThreshold)),
 		Cooldown:     cmp.Or(server.Breaker.Cooldown, DefaultCooldown),
 	}
+	u.ParkInterval, u.MaxBackoff = max(u.ParkInterval, keeperBackoff), max(u.MaxBackoff, keeperBackoff)
 	switch k := server.Keepalive; {
 	case k == config.Off:
 		u.Keepalive.Value, u.Keepalive.Source = 0, server.Sources["keepalive"].String()
