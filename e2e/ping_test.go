@@ -75,7 +75,7 @@ func TestPingTellsOfARestart(t *testing.T) {
 	}
 	o, _ := ping.interrupt()
 	o.exits(0).shows("PING "+r.url+" (http, legacy 2025-11-25): mcp-servers/everything ", "\nsession lost (", "); generation 1 → 2, in ",
-		" 0 lost (0%), 1 session replaced, in ", "\nlongest gap between two answers ")
+		" 0 lost (0%), 1 session replaced, in ", "\nlongest time without an answer ")
 }
 
 // TestPingThroughDeathsOfTheChild kills the process group of a stdio server under load, several times.

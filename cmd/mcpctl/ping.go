@@ -53,8 +53,8 @@ the entry), or when the session could not be replaced within --session-wait.
 Percentiles are by nearest rank; beyond 1000 answers they are within 1 %. The
 exit code is 0 if nothing was lost, also after Ctrl-C or at the --deadline; 1 if
 a ping was lost, or none was answered by the deadline. What is under way then
-counts as neither, but as lost if the deadline finds the server away. A server
-that cannot be opened at first has the exit code that it has everywhere, and
+counts as neither, but as lost if it is older than a second and the interval, or
+if the deadline finds the server away. A server that cannot be opened at first has the exit code that it has everywhere, and
 Ctrl-C before the first result is 130.`,
 		Example: `  mcpctl ping demo -c 3 -i 0.2
   mcpctl ping https://search.example/mcp -w 1m
@@ -149,7 +149,7 @@ type pinger struct {
 	lost, replaced  int
 	refused         int
 	times           latency.Times
-	// answered is when the latest answer came, and gap the longest time between two.
+	// answered is when the latest answer came, or all began, and gap the longest time without one.
 	answered time.Time
 	gap      time.Duration
 	// methods are what was asked for, in the order in which that began.
@@ -208,6 +208,7 @@ func (p *pinger) open(ctx context.Context) error {
 		return err
 	}
 	p.begin, p.generation = time.Now(), info.Generation
+	p.answered = p.begin
 	about := strings.TrimSpace(info.ServerName + " " + info.ServerVersion)
 	if about != "" {
 		about += ", "
@@ -247,25 +248,44 @@ func (p *pinger) run(ctx context.Context) {
 	}
 }
 
+// errStillBusy ends a ping of a server that asks for more time than a ping has.
+var errStillBusy = errors.New("still busy")
+
 // ping makes one round trip. It returns false when that was cut short because all is over.
 func (p *pinger) ping(ctx context.Context) bool {
 	p.seq++
 	stop := p.a.liveOf(p.doing(p.seq))
 	defer stop()
 	var pong session.Pong
+	var busy *session.Error
 	begin := time.Now()
 	err := p.s.Do(ctx, session.Request{Name: "ping", Repeatable: true}, func(ctx context.Context, s *session.Session) error {
 		p.notice(s.Info().Generation)
 		var err error
 		pong, err = s.Ping(ctx, p.limit)
+		if e, ok := errors.AsType[*session.Error](err); ok && e.Class == session.ClassBusy && time.Since(begin)+e.RetryAfter > p.limit.Value {
+			busy = e
+			return errStillBusy
+		}
 		return err
 	})
+	if busy != nil && errors.Is(err, errStillBusy) {
+		out := *busy
+		out.Message = fmt.Sprintf("%s, to the end of %s", busy.Message, p.limit)
+		err = &out
+	}
 	end := time.Now()
 	stop()
 	p.notice(p.s.Stats().Info.Generation)
 	switch {
 	case err == nil:
 		p.answer(pong, begin, end)
+	case ctx.Err() != nil && end.Sub(begin) > max(p.interval, answerTime):
+		class := session.ClassInterrupted
+		if _, ok := errors.AsType[*deadlineError](context.Cause(ctx)); ok {
+			class = session.ClassTimeout
+		}
+		p.loseAs(string(class), fmt.Sprintf("no answer after %s, when it was all over", render.Milliseconds(end.Sub(begin))))
 	case ctx.Err() != nil && !awayAtTheEnd(ctx, err):
 		p.seq--
 		return false
@@ -321,9 +341,7 @@ func (p *pinger) notice(generation int) {
 }
 
 func (p *pinger) answer(pong session.Pong, begin, end time.Time) {
-	if !p.answered.IsZero() {
-		p.gap = max(p.gap, end.Sub(p.answered))
-	}
+	p.gap = max(p.gap, end.Sub(p.answered))
 	p.answered = end
 	p.times.Add(end.Sub(begin))
 	if !slices.Contains(p.methods, pong.Method) {
@@ -340,12 +358,19 @@ func (p *pinger) answer(pong session.Pong, begin, end time.Time) {
 	}
 }
 
-func (p *pinger) lose(err error) {
+// answerTime is how old a ping without an answer is at the end when it is no longer one that was merely cut short.
+const answerTime = time.Second
+
+func (p *pinger) loseAs(class, message string) {
 	p.lost++
 	p.a.unread = codeFailed
+	p.losses.add(lossBody{Seq: p.seq, Class: class, Message: message, AtMS: milliseconds(time.Since(p.begin))})
+	p.print(render.PingLost(p.a.screen(), p.seq, message))
+}
+
+func (p *pinger) lose(err error) {
 	f, _ := classify(err, false)
-	p.losses.add(lossBody{Seq: p.seq, Class: f.Class, Message: f.Message, AtMS: milliseconds(time.Since(p.begin))})
-	p.print(render.PingLost(p.a.screen(), p.seq, f.Message))
+	p.loseAs(f.Class, f.Message)
 	if p.a.global.verbose > 0 {
 		p.a.warn(f.text(true, p.a.errWidth()))
 	}
@@ -354,6 +379,7 @@ func (p *pinger) lose(err error) {
 // finish shows the sum of it all, also after Ctrl-C, and returns what the exit code says.
 func (p *pinger) finish(ctx context.Context, over *deadlineError) error {
 	a, interrupted := p.a, ctx.Err() != nil
+	p.gap = max(p.gap, time.Since(p.answered))
 	ctx = context.WithoutCancel(ctx)
 	switch {
 	case p.broken != nil:
@@ -399,7 +425,7 @@ type pingDocument struct {
 	MedianMS *float64 `json:"median_ms,omitempty"`
 	P95MS    *float64 `json:"p95_ms,omitempty"`
 	MaxMS    *float64 `json:"max_ms,omitempty"`
-	// LongestGapMS is the longest time between two answers.
+	// LongestGapMS is the longest time without an answer, from the beginning to the end.
 	LongestGapMS *float64 `json:"longest_gap_ms,omitempty"`
 
 	// Refused counts the answers that were JSON-RPC errors, and Methods are what was asked for.
@@ -453,9 +479,10 @@ func (p *pinger) document() pingDocument {
 		of := func(d time.Duration) *float64 { ms := milliseconds(d); return &ms }
 		doc.MinMS, doc.MaxMS = of(p.times.Min()), of(p.times.Max())
 		doc.MedianMS, doc.P95MS = of(p.times.Percentile(50)), of(p.times.Percentile(95))
-		if p.gap > 0 {
-			doc.LongestGapMS = of(p.gap)
-		}
+	}
+	if p.seq > 0 {
+		gap := milliseconds(p.gap)
+		doc.LongestGapMS = &gap
 	}
 	for _, r := range p.times.Rows() {
 		row := rowBody{FromMS: milliseconds(r.From), Count: r.Count}

@@ -24,7 +24,7 @@ type Ping struct {
 	Elapsed time.Duration
 	// Times are those of the answers.
 	Times *latency.Times
-	// Gap is the longest time between two answers, 0 if there were less than two.
+	// Gap is the longest time without an answer, from the beginning to the end.
 	Gap time.Duration
 }
 
@@ -52,9 +52,22 @@ func PingAnswer(s Screen, seq int, method string, elapsed time.Duration, refused
 	return Cut(line, s.Width) + s.Paint(Faint, Cut(" answered with an error: "+OneLine(refused), room)) + "\n"
 }
 
-// PingLost returns the line of a round trip without an answer.
+// PingLost returns the lines of a round trip without an answer: why is what somebody looks for, so that it may take a few.
 func PingLost(s Screen, seq int, why string) string {
-	return s.Paint(Bad, Cut(fmt.Sprintf("seq=%d lost: %s", seq, OneLine(why)), s.Width)) + "\n"
+	const most = 3
+	text := fmt.Sprintf("seq=%d lost: %s", seq, OneLine(why))
+	lines := []string{text}
+	if s.Width > 0 {
+		lines = strings.Split(Wrap(text, s.Width, ""), "\n")
+		if len(lines) > most {
+			lines = append(lines[:most-1], Cut(strings.Join(lines[most-1:], " "), s.Width))
+		}
+	}
+	var b strings.Builder
+	for _, line := range lines {
+		b.WriteString(s.Paint(Bad, Cut(line, s.Width)) + "\n")
+	}
+	return b.String()
 }
 
 // PingReplaced returns the line of a lost session that was replaced. The cause gives way to what follows it.
@@ -89,12 +102,15 @@ func (p Ping) Sum(s Screen) string {
 	line(style, "%d sent, %d received, %d lost (%s), %s, in %s", p.Sent, p.Times.Count(), p.Lost, share(p.Lost, p.Sent),
 		replaced(p.Replaced), rough(p.Elapsed))
 	if p.Times.Count() == 0 {
+		if p.Gap > 0 {
+			line(Plain, "longest time without an answer %s", Milliseconds(p.Gap))
+		}
 		return b.String()
 	}
 	line(Plain, "min %s, median %s, p95 %s, max %s", Milliseconds(p.Times.Min()), Milliseconds(p.Times.Percentile(50)),
 		Milliseconds(p.Times.Percentile(95)), Milliseconds(p.Times.Max()))
 	if p.Gap > 0 {
-		line(Plain, "longest gap between two answers %s", Milliseconds(p.Gap))
+		line(Plain, "longest time without an answer %s", Milliseconds(p.Gap))
 	}
 	if rows := pingRows(p.Times.Rows()); len(rows) > 1 { // one row says no more than the lines above
 		b.WriteByte('\n')

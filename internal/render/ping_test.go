@@ -60,7 +60,7 @@ func TestPingSum(t *testing.T) {
 --- notes ping statistics ---
 9 sent, 8 received, 1 lost (11.1%), 1 session replaced, in 9m1s
 min 0.31 ms, median 0.42 ms, p95 12.3 s, max 12.3 s
-longest gap between two answers 13.3 s
+longest time without an answer 13.3 s
 
 0.2 – 0.5 ms  5  ████████████████████████████████████████
   0.5 – 1 ms  1  ████████
@@ -120,7 +120,6 @@ func TestPingLinesFit(t *testing.T) {
 	cause := "HTTP 404 Not Found:\x1b[2J " + strings.Repeat("session not found ", 10)
 	for _, line := range []string{
 		PingReplaced(s, cause, 1, 2, 120*time.Millisecond),
-		PingLost(s, 7, cause),
 		PingAnswer(s, 7, "ping", time.Millisecond, cause),
 		PingHead(s, "notes", "stdio, legacy 2025-11-25", cause),
 		PingHead(s, strings.Repeat("notes", 40), "stdio", cause),
@@ -129,6 +128,15 @@ func TestPingLinesFit(t *testing.T) {
 		if ansi.StringWidth(strings.TrimSuffix(line, "\n")) > s.Width || strings.Count(line, "\n") != 1 || strings.Contains(line, "\x1b") {
 			t.Errorf("%q does not fit", line)
 		}
+	}
+	lost := PingLost(s, 7, cause)
+	for line := range strings.Lines(lost) {
+		if ansi.StringWidth(strings.TrimSuffix(line, "\n")) > s.Width || strings.Contains(line, "\x1b") {
+			t.Errorf("%q does not fit", line)
+		}
+	}
+	if n := strings.Count(lost, "\n"); n < 2 || n > 3 {
+		t.Errorf("%d lines of a loss:\n%s", n, lost)
 	}
 	want := "session lost (HTTP 404 Not Found: session not fo…); generation 1 → 2, in 120 ms\n"
 	if got := PingReplaced(Screen{Terminal: true, Width: 79}, cause, 1, 2, 120*time.Millisecond); got != want {

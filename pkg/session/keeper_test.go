@@ -1037,3 +1037,203 @@ func TestEventsSlowReader(t *testing.T) {
 		t.Error("an event after the end")
 	}
 }
+
+// TestRC02ToolsProveNothing shows that the list of tools which a fresh session is asked for by itself does not make a
+// server worth a new session that loses each at once.
+func TestRC02ToolsProveNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, s := kept(t, func(s *config.Server) { s.Breaker.Threshold = config.Off })
+		if _, err := s.Tools(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		w.answers(func(rw http.ResponseWriter, _ *http.Request, method string) bool {
+			if method == "tools/list" {
+				http.Error(rw, "session not found", http.StatusNotFound)
+				return true
+			}
+			return false
+		})
+		w.asked()
+		_, _ = s.Reconnect(t.Context())
+		pass(time.Hour)
+		if n := w.asked()["initialize"]; n > DefaultReconnect+14 {
+			t.Errorf("%d handshakes in an hour", n)
+		}
+		wantState(t, s, StateParked)
+	})
+}
+
+// TestKeepAfterAFailure shows that a server which failed before it was kept is tried.
+func TestKeepAfterAFailure(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newTown(t, "town")
+		w.set(true)
+		s := NewSupervisor(region(w), w.entry())
+		t.Cleanup(func() { _ = s.Close() })
+		if _, err := list(t.Context(), s); err == nil {
+			t.Error("it is down")
+		}
+		wantState(t, s, StateFailed)
+		w.set(false)
+		s.Keep()
+		pass(time.Second)
+		wantState(t, s, StateReady)
+	})
+}
+
+// TestRC03LeavingChangesNothing shows that a request that is given up at once hides nothing of how a server stands.
+func TestRC03LeavingChangesNothing(t *testing.T) {
+	for state, damage := range map[State]func(*town){
+		StateNeedsAuth: func(w *town) {
+			w.answers(func(rw http.ResponseWriter, _ *http.Request, _ string) bool {
+				http.Error(rw, "no", http.StatusUnauthorized)
+				return true
+			})
+		},
+		StateParked: func(w *town) { w.set(true) },
+	} {
+		t.Run(string(state), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newTown(t, "town")
+				damage(w)
+				s := NewSupervisor(region(w), w.entry())
+				t.Cleanup(func() { _ = s.Close() })
+				s.Keep()
+				pass(time.Minute)
+				before := wantState(t, s, state)
+				ctx, cancel := context.WithCancel(t.Context())
+				cancel()
+				if _, err := list(ctx, s); ClassOf(err) != ClassInterrupted {
+					t.Error(err)
+				}
+				pass(time.Second)
+				if after := wantState(t, s, state); after.Next != before.Next || after.Failures != before.Failures {
+					t.Errorf("%+v, it was %+v", after, before)
+				}
+			})
+		})
+	}
+}
+
+// TestKA02BusyIsAlive shows that a server which is too busy for a ping keeps its session, and that one which wants
+// authorization all at once is not ready.
+func TestKA02BusyIsAlive(t *testing.T) {
+	refuse := func(w *town, status *atomic.Int64) {
+		w.answers(func(rw http.ResponseWriter, _ *http.Request, _ string) bool {
+			if code := status.Load(); code != 0 {
+				http.Error(rw, "no", int(code))
+			}
+			return status.Load() != 0
+		})
+	}
+	for _, code := range []int64{http.StatusServiceUnavailable, http.StatusTooManyRequests, http.StatusInternalServerError} {
+		synctest.Test(t, func(t *testing.T) {
+			w, s := kept(t, nil)
+			var status atomic.Int64
+			status.Store(code)
+			refuse(w, &status)
+			pass(181 * time.Second)
+			if st := wantState(t, s, StateReady); st.Generation != 1 {
+				t.Errorf("%d: generation %d", code, st.Generation)
+			}
+		})
+	}
+	synctest.Test(t, func(t *testing.T) {
+		w, s := kept(t, nil)
+		var status atomic.Int64
+		status.Store(http.StatusUnauthorized)
+		refuse(w, &status)
+		if _, err := list(t.Context(), s); ClassOf(err) != ClassAuth {
+			t.Error(err)
+		}
+		pass(time.Second) // it is looked at, without a wait for the keepalive
+		if st := wantState(t, s, StateNeedsAuth); ClassOf(st.Err) != ClassAuth {
+			t.Errorf("%+v", st)
+		}
+		status.Store(0)
+		s.Wake() // somebody has logged in
+		pass(0)
+		wantState(t, s, StateReady)
+	})
+}
+
+// TestCB01OneIncident shows that one loss counts once, however many requests met it.
+func TestCB01OneIncident(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, s := kept(t, nil)
+		release := make(chan struct{})
+		w.answers(func(_ http.ResponseWriter, _ *http.Request, method string) bool {
+			if method == "tools/call" {
+				<-release
+				panic(http.ErrAbortHandler)
+			}
+			return false
+		})
+		var all sync.WaitGroup
+		for range 10 {
+			all.Go(func() { _, _ = call(t.Context(), s, "x", nil, false) })
+		}
+		synctest.Wait()
+		close(release)
+		all.Wait()
+		if _, err := list(t.Context(), s); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// TestSH01CloseEndsWaits shows that a request which waits for a busy server ends with the supervisor.
+func TestSH01CloseEndsWaits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, s := kept(t, nil)
+		w.answers(func(rw http.ResponseWriter, _ *http.Request, method string) bool {
+			if method != "tools/call" {
+				return false
+			}
+			rw.Header().Set("Retry-After", "25")
+			http.Error(rw, "slow down", http.StatusTooManyRequests)
+			return true
+		})
+		ended := make(chan error, 1)
+		go func() {
+			_, err := call(t.Context(), s, "x", nil, false)
+			ended <- err
+		}()
+		pass(time.Second)
+		_ = s.Close()
+		synctest.Wait()
+		select {
+		case err := <-ended:
+			if e, ok := errors.AsType[*Error](err); !ok || e.Outcome != OutcomeRefused || e.Class != ClassInterrupted {
+				t.Errorf("%+v", err)
+			}
+		default:
+			t.Error("it still waits")
+		}
+	})
+}
+
+// TestPoolChangesWhileItCloses shows, under the race detector, that a pool may be changed by some while others close it.
+func TestPoolChangesWhileItCloses(t *testing.T) {
+	for range 100 {
+		var servers []config.Server
+		for n := range 5 {
+			servers = append(servers, config.Server{Name: fmt.Sprint(n), URL: "ftp://nowhere/", Enabled: true})
+		}
+		p := NewPool(nil, servers...)
+		var all sync.WaitGroup
+		for n := range servers {
+			all.Go(func() { p.Remove(servers[n].Name) })
+			all.Go(func() { p.Add(servers[n]) })
+		}
+		all.Go(func() { _ = p.Close() })
+		all.Go(func() { _ = p.Close() })
+		all.Go(p.Attach)
+		all.Wait()
+		for _, st := range p.Status() {
+			if st.State != StateClosed {
+				t.Fatalf("%+v", st)
+			}
+		}
+	}
+}

@@ -349,6 +349,9 @@ func (s *Supervisor) refresh(sess *Session) {
 	ctx, cancel := context.WithTimeout(s.ctx, signBound)
 	defer cancel()
 	list, err := sess.List(ctx, "tools/list")
+	if e, ok := errors.AsType[*Error](err); ok && decide(e.kind, true).fresh && weigh(e, Request{Repeatable: true}).kind != kindBusy {
+		s.lost(sess, e.Message)
+	}
 	if err == nil {
 		s.listed(list, sess.info.Generation)
 	}

@@ -316,3 +316,157 @@ func TestRC05ToolsOfTheRevived(t *testing.T) {
 		t.Error(names(tools), err)
 	}
 }
+
+// TestSE09RefusedSubscription shows that a subscription of the modern era is not taken for one before the server has
+// accepted it, and that a busy server is asked again.
+func TestSE09RefusedSubscription(t *testing.T) {
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	n := newNewsroom(t, true)
+	s, heard := n.listener(t)
+	refusals := make(chan int, 10)
+	inner := n.Config.Handler
+	n.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		if req.Header.Get("Mcp-Method") == "subscriptions/listen" {
+			select {
+			case status := <-refusals:
+				http.Error(w, "no", status)
+				return
+			default:
+			}
+		}
+		inner.ServeHTTP(w, req)
+	})
+	refusals <- http.StatusForbidden
+	if err := s.Subscribe(ctx, "news://today"); ClassOf(err) != ClassAuth {
+		t.Errorf("refused: %v", err)
+	}
+	refusals <- http.StatusTooManyRequests
+	if err := s.Subscribe(ctx, "news://today"); err != nil || len(refusals) != 0 {
+		t.Errorf("busy at first: %v", err)
+	}
+	n.updates(ctx, t, heard)
+	sess, err := s.Session(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = sess.Close()
+	if err := sess.Subscribe(ctx, "news://today"); err == nil {
+		t.Error("a closed session has accepted a subscription")
+	}
+}
+
+// TestSE08StreamsComeBack shows that the stream of a subscription of the modern era is opened again until it is there,
+// also when the server was away for longer.
+func TestSE08StreamsComeBack(t *testing.T) {
+	ctx, cancel := context.WithTimeout(t.Context(), 60*time.Second)
+	defer cancel()
+	n := newNewsroom(t, true)
+	s, heard := n.listener(t)
+	if err := s.Subscribe(ctx, "news://today"); err != nil {
+		t.Fatal(err)
+	}
+	n.updates(ctx, t, heard)
+	refused := make(chan struct{}, 10)
+	inner := n.Config.Handler
+	n.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		select {
+		case refused <- struct{}{}: // the first ten
+			http.Error(w, "starting", http.StatusBadGateway)
+		default:
+			inner.ServeHTTP(w, req)
+		}
+	})
+	n.restart()
+	n.CloseClientConnections()
+	for range cap(refused) - 2 { // the others are the stream's own
+		refused <- struct{}{}
+	}
+	for len(heard) > 0 {
+		<-heard
+	}
+	n.updates(ctx, t, heard)
+	if len(refused) != cap(refused) {
+		t.Errorf("%d of %d refusals were met", len(refused), cap(refused))
+	}
+	if st := s.Status(); st.State != StateReady || st.Generation != 1 {
+		t.Errorf("%+v", st)
+	}
+}
+
+// TestSE08SilentSubscription shows that a server that does not answer when subscriptions are set again delays nobody for
+// long, and that one that has lost the session meanwhile is asked for another.
+func TestSE08SilentSubscription(t *testing.T) {
+	for name, refuse := range map[string]func(w http.ResponseWriter, req *http.Request){
+		"silent": func(_ http.ResponseWriter, req *http.Request) { <-req.Context().Done() },
+		"lost":   func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "session not found", http.StatusNotFound) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newRestartable(t)
+			var mu sync.Mutex
+			seen := 0
+			r.handle = func(w http.ResponseWriter, req *http.Request, method string) bool {
+				if method != "resources/subscribe" {
+					return false
+				}
+				mu.Lock()
+				seen++
+				hit := seen == 3 || name == "silent" && seen > 2
+				mu.Unlock()
+				if hit {
+					refuse(w, req)
+				}
+				return hit
+			}
+			s := NewSupervisor(nil, r.entry())
+			defer func() { _ = s.Close() }()
+			for _, uri := range []string{"a://1", "a://2"} {
+				if err := s.Subscribe(t.Context(), uri); err != nil {
+					t.Fatal(err)
+				}
+			}
+			r.forget()
+			if _, err := list(t.Context(), s); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// TestOP09Conflict shows that a stream that the server had is asked for again, also if it takes the old one to be there
+// still.
+func TestOP09Conflict(t *testing.T) {
+	ctx, cancel := context.WithTimeout(t.Context(), 60*time.Second)
+	defer cancel()
+	n := newNewsroom(t, false)
+	conflict := make(chan struct{}, 2)
+	inner := n.Config.Handler
+	n.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		if req.Method == http.MethodGet {
+			select {
+			case <-conflict:
+				http.Error(w, "only one stream", http.StatusConflict)
+				return
+			default:
+			}
+		}
+		inner.ServeHTTP(w, req)
+	})
+	s, heard := n.listener(t)
+	if err := s.Subscribe(ctx, "news://today"); err != nil {
+		t.Fatal(err)
+	}
+	n.updates(ctx, t, heard)
+	conflict <- struct{}{}
+	n.mu.Lock()
+	n.cut()
+	n.mu.Unlock()
+	for len(conflict) > 0 && ctx.Err() == nil {
+		n.updates(ctx, t, heard)
+	}
+	for len(heard) > 0 {
+		<-heard
+	}
+	n.updates(ctx, t, heard)
+}
