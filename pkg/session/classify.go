@@ -66,7 +66,7 @@ func decide(k kind, repeatable bool) verdict {
 		return verdict{fresh: true, repeat: true, why: "nothing of it had been sent"}
 	case kindSevered, kindUncertain:
 		if repeatable {
-			return verdict{fresh: true, repeat: true, why: "it may have been executed, and may be executed twice"}
+			return verdict{fresh: true, repeat: true, why: "it may have been executed, and repeating it does no harm"}
 		}
 		return verdict{fresh: true, why: "it may have been executed, and is not known to be safe to repeat"}
 	case kindBroken:

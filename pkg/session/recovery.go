@@ -205,6 +205,9 @@ func (s *Supervisor) notReplaced(failure *Error, err error, rec *Recovery, harml
 	}
 	out.Message = fmt.Sprintf("the session was lost (%s) and could not be replaced: %s", failure.Message, why)
 	out.Hint = e.Hint
+	if again(e) && e.RetryAfter == 0 {
+		out.Hint = fmt.Sprintf("see that the server is running; %s %s gives it more time to come back", s.limits.SessionWait.Flag(), 2*s.limits.SessionWait.Value)
+	}
 	out.Retryable = mayPass(e)
 	if e.last != nil && e.Status == 0 {
 		out.Status = e.last.Status
@@ -313,7 +316,8 @@ func held(ctx context.Context, sess *Session, fn func(context.Context, *Session)
 func (s *Supervisor) sleep(ctx context.Context, d time.Duration) bool {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	defer context.AfterFunc(s.ctx, cancel)()
+	stop := context.AfterFunc(s.ctx, cancel)
+	defer stop()
 	return sleep(ctx, d)
 }
 
