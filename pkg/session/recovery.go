@@ -208,7 +208,7 @@ func (s *Supervisor) notReplaced(failure *Error, err error, rec *Recovery, harml
 	if again(e) && e.RetryAfter == 0 {
 		out.Hint = fmt.Sprintf("see that the server is running; %s %s gives it more time to come back", s.limits.SessionWait.Flag(), 2*s.limits.SessionWait.Value)
 	}
-	out.Retryable = mayPass(e)
+	out.Retryable = mayPass(e) && failure.Outcome != OutcomeUnknown // without the risk of a second execution
 	if e.last != nil && e.Status == 0 {
 		out.Status = e.last.Status
 	}
