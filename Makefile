@@ -88,8 +88,9 @@ e2e/node_modules/.package-lock.json: e2e/package.json e2e/package-lock.json
 	@mkdir -p $(@D) && touch $@
 
 .PHONY: bench
-bench: ## Measure mcpctl beside a bare go-sdk program
+bench: ## Measure mcpctl beside a bare go-sdk program, and package session beside the SDK
 	$(GO) run ./bench $(BENCHFLAGS)
+	$(GO) test -run '^$$' -bench . ./pkg/session
 
 .PHONY: release-check
 release-check: $(GORELEASER) ## Check the release configuration and build this machine's binary with it
