@@ -168,7 +168,8 @@ func recoveryRequest() Check {
 	return Check{
 		ID: "recovery.request", Title: "request succeeds", Needs: []string{"recovery.fresh"}, Applies: killing,
 		Why: `The request that met the dead session must be answered all the same: it was refused or not sent, and not executed, so it is
-repeated once, on the fresh session. It is a list, or the call that the key health of the entry names. Attempts are counted by
+repeated once, on the fresh session. It is a list, or the call that the key health of the entry names if it was answered before and
+its tool says of itself that it only reads (readOnlyHint). Attempts are counted by
 what became of them, and exactly one may have been answered.`,
 		Run: func(_ context.Context, t *Target) Finding {
 			d := &t.drill
@@ -192,14 +193,18 @@ what became of them, and exactly one may have been answered.`,
 				f.Message += "; " + said
 			}
 			f.Data = map[string]any{
-				"request": d.question.name, "request_ms": milliseconds(last.elapsed), "attempts": last.tries.sent,
+				"request_ms": milliseconds(last.elapsed), "attempts": last.tries.sent,
 				"executions": last.tries.answered, "handshakes": last.handshakes,
 				"attempts_refused": sum.refused, "attempts_not_sent": sum.unsent, "attempts_unknown": sum.open,
 			}
+			d.question.put(f.Data)
 			if n := len(d.rounds); n > 1 {
 				took := timesOf(d.rounds, func(r *round) time.Duration { return r.elapsed })
 				f.Message = fmt.Sprintf("%d of %d answered once, after %s (median)", n, t.Kills, FormatElapsed(median(took)))
 				putFigures(f.Data, "request", took)
+			}
+			if d.question.why != "" {
+				f.Message += "; " + d.question.told()
 			}
 			i := slices.IndexFunc(d.rounds, func(r round) bool { return r.wrong != "" })
 			switch {

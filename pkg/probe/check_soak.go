@@ -20,8 +20,8 @@ func recoverySoak() Check {
 		Applies: soaking, Limit: ownLimits,
 		Why: `One recovery that works says little about the thousandth, or about requests that are on their way when the session dies.
 With --soak TIME eight requests at a time go on while the session of this examination is killed at random moments. The request is a
-list, or the call that the key health names if its tool says of itself that it changes nothing or may be repeated. Every request must
-be answered, once. Told are the kills, the recoveries, what was lost or answered twice, and how long it took until a loss was noticed
+list, or the call that the key health names if it was answered before and its tool says of itself that it only reads (readOnlyHint).
+Every request must be answered, once. Told are the kills, the recoveries, what was lost or answered twice, and how long it took until a loss was noticed
 and until a fresh session stood ready.`,
 		Run: func(ctx context.Context, t *Target) Finding {
 			before := t.sup.Stats().Handshakes
@@ -41,6 +41,9 @@ func (k *soak) finding(interrupted bool) Finding {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	f := pass(fmt.Sprintf("%s: %d calls, %s, %d lost", FormatElapsed(k.elapsed), c.Calls, killsText(c), c.Lost))
+	if k.question.why != "" {
+		f.Message += "; " + k.question.told()
+	}
 	f.Table, f.Data = k.table(c), k.data(c, interrupted)
 	f.partial = true
 	switch {
@@ -110,11 +113,12 @@ func (k *soak) table(c SoakCounts) [][]string {
 // data has everything for programs. k.mu is held.
 func (k *soak) data(c SoakCounts, interrupted bool) map[string]any {
 	data := map[string]any{
-		"request": k.question.name, "workers": soakWorkers, "soaked_ms": k.elapsed.Milliseconds(), "interrupted": interrupted,
+		"workers": soakWorkers, "soaked_ms": k.elapsed.Milliseconds(), "interrupted": interrupted,
 		"calls": c.Calls, "kills": c.Kills, "recovered": c.Recovered, "connections_dropped": c.Drops,
 		"lost": c.Lost, "duplicates": c.Duplicates, "kills_unconfirmed": k.failures,
 		"killed_by": strings.Join(slices.Sorted(maps.Keys(k.killedBy)), ", "), "announced_as": k.announced,
 	}
+	k.question.put(data)
 	for name, q := range map[string]*latency.Times{"call": &k.calls, "detect": &k.noticed, "fresh": &k.fresh} {
 		if q.Count() > 0 {
 			data[name+"_p50_ms"], data[name+"_p95_ms"], data[name+"_max_ms"] = milliseconds(q.Percentile(50)), milliseconds(q.Percentile(95)), milliseconds(q.Max())

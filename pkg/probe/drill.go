@@ -48,7 +48,7 @@ func (d *drill) lost() []round {
 // run kills the session as often as the target wants, each time followed by a request, and stops when one is not
 // answered.
 func (d *drill) run(ctx context.Context, t *Target) {
-	d.question = t.drillQuestion(ctx, false)
+	d.question = t.drillQuestion(ctx)
 	for range t.Kills {
 		r := round{}
 		old, err := t.sup.Session(ctx)

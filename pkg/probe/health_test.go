@@ -71,28 +71,38 @@ func TestHealthCall(t *testing.T) {
 	}
 }
 
-// TestDrillCallsHealth shows that the drill makes the call that the entry names (KD-02), each time once as far as the
-// server can tell, and that a soak makes it only if its tool says that this does no harm.
+// TestDrillCallsHealth shows that the drill and the soak make the call that the entry names (KD-02) only if its tool says
+// that it only reads, and was answered before, and that they say why they do not.
 func TestDrillCallsHealth(t *testing.T) {
 	srv, silent := lab(t, "healthy") // its tools say nothing about themselves
 	silent.Health = &config.Health{Tool: "echo", Args: json.RawMessage(`{"text":"hi"}`)}
 	harmless := demoHTTP(t, false)
 	harmless.Health = &config.Health{Tool: "echo", Args: json.RawMessage(`{"message":"hi"}`)}
+	without, _ := Select(Checks(), nil, []string{"call"})
 	for _, tt := range []struct {
-		server config.Server
-		soaks  string
-	}{{silent, "tools/list"}, {harmless, "tools/call echo"}} {
-		r := Run(t.Context(), &Target{Server: tt.server, Kills: 2}, Checks())
+		server  config.Server
+		checks  []Check
+		request string
+		why     any
+	}{
+		{silent, Checks(), "tools/list", "echo does not say that it only reads"},
+		{harmless, Checks(), "tools/call echo", nil},
+		{harmless, without, "tools/list", "call.health was left out"},
+	} {
+		r := Run(t.Context(), &Target{Server: tt.server, Kills: 2}, tt.checks)
 		request := byID(r)["recovery.request"]
-		if request.Status != Pass || request.Data["request"] != "tools/call echo" || request.Data["executions"] != 1 {
-			t.Errorf("%s", statuses(r))
+		if request.Status != Pass || request.Data["request"] != tt.request || request.Data["executions"] != 1 || request.Data["health_not_used"] != tt.why {
+			t.Errorf("%+v\n%s", request, statuses(r))
 		}
-		r = Run(t.Context(), &Target{Server: tt.server, Soak: time.Second}, Checks())
-		if soak := byID(r)["recovery.soak"]; soak.Status != Pass || soak.Data["request"] != tt.soaks || soak.Data["lost"] != 0 {
+		if told := "; tools/list, as "; strings.Contains(request.Message, told) != (tt.why != nil) {
+			t.Errorf("%s", request.Message)
+		}
+		r = Run(t.Context(), &Target{Server: tt.server, Soak: time.Second}, tt.checks)
+		if soak := byID(r)["recovery.soak"]; soak.Status != Pass || soak.Data["request"] != tt.request || soak.Data["lost"] != 0 || soak.Data["health_not_used"] != tt.why {
 			t.Errorf("%+v", soak)
 		}
 	}
-	if n := srv.Stats().ToolExec["echo"]; n != 4 { // by the check of each examination, and once after each kill
+	if n := srv.Stats().ToolExec["echo"]; n != 2 { // by the check of each examination
 		t.Errorf("echo ran %d times", n)
 	}
 }

@@ -122,7 +122,7 @@ type soakCall struct {
 
 // newSoak returns a soak that can be run.
 func newSoak(ctx context.Context, t *Target) *soak {
-	return &soak{target: t, question: t.drillQuestion(ctx, true), killedBy: map[string]int{}, flying: map[int]int{}}
+	return &soak{target: t, question: t.drillQuestion(ctx), killedBy: map[string]int{}, flying: map[int]int{}}
 }
 
 // run makes requests and kills for the given time, then lets what is under way come to its end. When ctx ends, it

@@ -42,11 +42,11 @@ type Target struct {
 	listErrs map[string]error
 	// repeated tells of the lists that had to be asked for twice, by method.
 	repeated map[string]string
-	// healthy is set when the entry's own call was answered as expected.
-	healthy bool
-	drill   drill
-	soak    atomic.Pointer[soak]
-	spans   []Span
+	// health says what became of the entry's own call.
+	health healthState
+	drill  drill
+	soak   atomic.Pointer[soak]
+	spans  []Span
 }
 
 // dialer returns the dialer, never nil.
