@@ -18,8 +18,8 @@ func recoveryKill() Check {
 		ID: "recovery.kill", Title: "session is killed", Needs: []string{"session.reuse"}, Applies: killing, Limit: ownLimits,
 		Why: `To show that recovery works, the session of this examination, and no other, is ended on purpose: an HTTP session is
 deleted at the server, a child's process group gets SIGKILL, the stream of the older HTTP with SSE is closed. A server that refuses
-or ignores the deletion gets a made-up session id with the next request instead. The old session must be seen to be dead. Where
-there is no session to lose, the TCP connections are dropped, and that is all that is claimed.`,
+or ignores the deletion gets a made-up session id with the next request instead. The old session must be seen to be dead: where the
+question is not answered properly, nothing is known, and nothing is claimed. Where there is no session to lose, the TCP connections are dropped, and that is all that is claimed.`,
 		Run: func(ctx context.Context, t *Target) Finding {
 			d := &t.drill
 			d.run(ctx, t)
@@ -95,13 +95,13 @@ ready, and with --kill-session=N the least, the median and the greatest of N kil
 			for _, r := range lost {
 				switch {
 				case r.handshakes == 0 && r.err != nil:
-					f := failure(r.err)
+					f := afterLoss(r.err)
 					f.Message = d.which("no fresh session came: " + f.Message)
 					return f
 				case r.handshakes == 0:
 					return Finding{
-						Status: Fail, Class: "session", Message: "the request was answered and no new session was opened",
-						Fix: "this is a defect of mcpctl: please report it",
+						Status: Unknown, Message: d.which("the old session still answers: the kill was not one"),
+						Fix: "see why the server refuses a request on a session that was ended (" + r.kill.Announced + "), and answers the next",
 					}
 				case r.recovery == nil:
 					return Finding{Status: Unknown, Message: "the recovery was not recorded"}
@@ -175,7 +175,7 @@ what became of them, and exactly one may have been answered.`,
 			d := &t.drill
 			last := d.last()
 			if last.err != nil {
-				f := failure(last.err)
+				f := afterLoss(last.err)
 				f.Message = d.which(f.Message)
 				return f
 			}
@@ -194,8 +194,11 @@ what became of them, and exactly one may have been answered.`,
 			}
 			f.Data = map[string]any{
 				"request_ms": milliseconds(last.elapsed), "attempts": last.tries.sent,
-				"executions": last.tries.answered, "handshakes": last.handshakes,
+				"answers": last.tries.answered, "handshakes": last.handshakes,
 				"attempts_refused": sum.refused, "attempts_not_sent": sum.unsent, "attempts_unknown": sum.open,
+			}
+			if last.tries.open == 0 { // else an attempt without an answer may have been executed, too
+				f.Data["executions"] = last.tries.answered
 			}
 			d.question.put(f.Data)
 			if n := len(d.rounds); n > 1 {

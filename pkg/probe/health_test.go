@@ -2,9 +2,11 @@ package probe
 
 import (
 	"encoding/json"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -153,5 +155,65 @@ func TestDrillKillsTheWholeGroup(t *testing.T) {
 	results := byID(r)
 	if fresh := results["recovery.fresh"]; fresh.Status != Pass || fresh.Data["handshakes"] != 1 || results["recovery.request"].Status != Pass {
 		t.Errorf("%s", statuses(r))
+	}
+}
+
+// TestDrillKnowsWhenItDoesNotKnow shows that a kill which cannot be seen, because the question is not answered as a lost
+// session is, is unknown and not the server's fault, and that one which proves to be none is called that.
+func TestDrillKnowsWhenItDoesNotKnow(t *testing.T) {
+	for _, tt := range []struct {
+		name  string
+		ping  func(w http.ResponseWriter)
+		check string
+		words string
+	}{
+		{"error", func(w http.ResponseWriter) { http.Error(w, "broken", http.StatusInternalServerError) }, "recovery.kill", "could not be seen to be dead: "},
+		{"login", func(w http.ResponseWriter) { http.Error(w, "who are you", http.StatusUnauthorized) }, "recovery.kill", "could not be seen to be dead: "},
+		{"cut", func(http.ResponseWriter) { panic(http.ErrAbortHandler) }, "recovery.kill", "could not be seen to be dead: "},
+		{"no kill", func(w http.ResponseWriter) { http.Error(w, "Session not found", http.StatusNotFound) }, "recovery.fresh", "the old session still answers: the kill was not one"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			s := &flaky{}
+			var deleted atomic.Bool
+			s.del = func(int, http.ResponseWriter, *http.Request) bool { deleted.Store(true); return true } // it forgets nothing
+			s.ping = func(_ int, w http.ResponseWriter, _ *http.Request) bool {
+				if deleted.Load() {
+					tt.ping(w)
+				}
+				return deleted.Load()
+			}
+			r := Run(t.Context(), &Target{Server: s.serve(t), Kills: 1}, Checks())
+			got := byID(r)[tt.check]
+			if got.Status != Unknown || !strings.Contains(got.Message, tt.words) || got.Fix == "" || r.Cause != nil || !r.Incomplete {
+				t.Errorf("%+v\n%s", got, statuses(r))
+			}
+		})
+	}
+}
+
+// TestNothingIsOpenedToBeClosed shows that a drill after which no session stands opens none for the last check, and that
+// it names what limited the wait.
+func TestNothingIsOpenedToBeClosed(t *testing.T) {
+	begin := time.Now()
+	r := Run(t.Context(), &Target{Server: (&flaky{sessions: 1}).serve(t), Kills: 1}, Checks())
+	if took := time.Since(begin); took > 3500*time.Millisecond { // session_wait is 2 s
+		t.Errorf("it took %s", took)
+	}
+	results := byID(r)
+	if results["shutdown.close"].Status != Skip || r.Cause == nil || r.Cause.Check != "recovery.fresh" || !strings.Contains(r.Cause.Fix, "--session-wait") {
+		t.Errorf("cause %+v\n%s", r.Cause, statuses(r))
+	}
+}
+
+// TestDrillAfterAnUnknownOutcome shows that a health call which was not answered is not made again.
+func TestDrillAfterAnUnknownOutcome(t *testing.T) {
+	s := &flaky{}
+	s.call = func(int, http.ResponseWriter, *http.Request) bool { panic(http.ErrAbortHandler) }
+	server := s.serve(t)
+	server.Health = &config.Health{Tool: "peek"}
+	request := byID(Run(t.Context(), &Target{Server: server, Kills: 2}, Checks()))["recovery.request"]
+	if request.Status != Pass || request.Data["request"] != "tools/list" || request.Data["health_not_used"] != "call.health was not answered" {
+		t.Errorf("%+v", request)
 	}
 }

@@ -78,6 +78,18 @@ func (t *Target) open(ctx context.Context) (*session.Session, error) {
 	return t.opened, t.openErr
 }
 
+// current returns the session that stands, nil if there is none. None is opened for it.
+func (t *Target) current(ctx context.Context) *session.Session {
+	if t.sup.Status().State != session.StateReady {
+		return nil
+	}
+	s, err := t.sup.Session(ctx)
+	if err != nil {
+		return nil
+	}
+	return s
+}
+
 // list asks for a list once, through the supervisor, as a command would.
 func (t *Target) list(ctx context.Context, method string) (session.List, error) {
 	if list, ok := t.lists[method]; ok {
