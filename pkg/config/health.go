@@ -215,15 +215,17 @@ func (s Server) healthProblems() []problem {
 		}
 	}
 	texts := []placedText{
-		{"health.tool", h.Tool}, {"health.args", string(h.Args)},
-		{"health.expect.contains", h.Expect.Contains}, {"health.expect.matches", h.Expect.Matches},
+		{"health.tool", h.Tool},
+		{"health.args", string(h.Args)},
+		{"health.expect.contains", h.Expect.Contains},
+		{"health.expect.matches", h.Expect.Matches},
 	}
 	if h.Expect.Equals != nil {
 		texts = append(texts, placedText{"health.expect.equals", *h.Expect.Equals})
 	}
 	for _, t := range texts {
 		if ref := reference.FindString(t.value); ref != "" {
-			add(t.place, fmt.Sprintf("variables are not replaced in health, and %s…} is one", ref), "write the value")
+			add(t.place, fmt.Sprintf("variables are not replaced in health, and %s} is one", ref), "write the value")
 		}
 	}
 	if _, err := regexp.Compile(h.Expect.Matches); err != nil {

@@ -23,6 +23,9 @@ question is not answered properly, nothing is known, and nothing is claimed. Whe
 		Run: func(ctx context.Context, t *Target) Finding {
 			d := &t.drill
 			d.run(ctx, t)
+			if done := len(d.rounds); done > 0 && ctx.Err() != nil {
+				return d.interrupted(t.Kills)
+			}
 			if d.broke != nil {
 				f := *d.broke
 				if done := len(d.rounds); done > 0 {
@@ -63,6 +66,18 @@ question is not answered properly, nothing is known, and nothing is claimed. Whe
 	}
 }
 
+// interrupted tells what the kills showed of which there were to be more.
+func (d *drill) interrupted(wanted int) Finding {
+	f := Finding{Status: Unknown, partial: true}
+	f.Message = fmt.Sprintf("interrupted after %d of %d kills", len(d.rounds), wanted)
+	took := timesOf(d.rounds, func(r *round) time.Duration { return r.elapsed })
+	f.Message += ", each followed by an answer after " + FormatElapsed(median(took)) + " (median)"
+	f.Data = map[string]any{"kills": len(d.rounds), "interrupted": true}
+	d.question.put(f.Data)
+	putFigures(f.Data, "request", took)
+	return f
+}
+
 // killText says how a session was killed, and how that was seen.
 func killText(k session.Kill) string {
 	switch {
@@ -97,6 +112,10 @@ ready, and with --kill-session=N the least, the median and the greatest of N kil
 				case r.handshakes == 0 && r.err != nil:
 					f := afterLoss(r.err)
 					f.Message = d.which("no fresh session came: " + f.Message)
+					if r.kill.Deletion != "" {
+						f.Detail = strings.TrimPrefix(f.Detail+"\nDELETE was "+r.kill.Deletion+
+							": the old session is still alive at the server, which matters if it has one at a time", "\n")
+					}
 					return f
 				case r.handshakes == 0:
 					return Finding{

@@ -69,6 +69,10 @@ func (d *drill) run(ctx context.Context, t *Target) {
 			return
 		}
 		r.request(ctx, t, d.question, old)
+		if r.err != nil && ctx.Err() != nil {
+			d.stop(r.err) // nobody waited for the answer
+			return
+		}
 		d.rounds = append(d.rounds, r)
 		if r.err != nil {
 			return

@@ -1,6 +1,7 @@
 package probe
 
 import (
+	"context"
 	"encoding/json"
 	"net/http"
 	"os"
@@ -215,5 +216,36 @@ func TestDrillAfterAnUnknownOutcome(t *testing.T) {
 	request := byID(Run(t.Context(), &Target{Server: server, Kills: 2}, Checks()))["recovery.request"]
 	if request.Status != Pass || request.Data["request"] != "tools/list" || request.Data["health_not_used"] != "call.health was not answered" {
 		t.Errorf("%+v", request)
+	}
+}
+
+// TestDrillInterrupted shows that a drill which is interrupted tells of the kills that it has made.
+func TestDrillInterrupted(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	s := &flaky{}
+	s.del = func(n int, _ http.ResponseWriter, _ *http.Request) bool {
+		if n == 5 {
+			cancel()
+		}
+		return false
+	}
+	kill := byID(Run(ctx, &Target{Server: s.serve(t), Kills: 500}, Checks()))["recovery.kill"]
+	if n, ok := kill.Data["kills"].(int); kill.Status != Unknown || !ok || n == 0 || !strings.Contains(kill.Message, " of 500 kills") {
+		t.Errorf("%+v", kill)
+	}
+}
+
+// TestDrillTellsThatTheOldSessionLives shows that a server which refuses DELETE, and another session, is told what stands
+// in the way.
+func TestDrillTellsThatTheOldSessionLives(t *testing.T) {
+	s := &flaky{sessions: 1}
+	s.del = func(_ int, w http.ResponseWriter, _ *http.Request) bool {
+		w.WriteHeader(http.StatusMethodNotAllowed)
+		return true
+	}
+	fresh := byID(Run(t.Context(), &Target{Server: s.serve(t), Kills: 1}, Checks()))["recovery.fresh"]
+	if fresh.Status != Fail || !strings.Contains(fresh.Detail, "DELETE was refused with 405: the old session is still alive") {
+		t.Errorf("%+v", fresh)
 	}
 }
