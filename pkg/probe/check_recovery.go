@@ -225,9 +225,7 @@ what became of them, and exactly one may have been answered.`,
 				f.Message = fmt.Sprintf("%d of %d answered once, after %s (median)", n, t.Kills, FormatElapsed(median(took)))
 				putFigures(f.Data, "request", took)
 			}
-			if d.question.why != "" {
-				f.Message += "; " + d.question.told()
-			}
+			f.Note = d.question.told()
 			i := slices.IndexFunc(d.rounds, func(r round) bool { return r.wrong != "" })
 			switch {
 			case worst != 1:

@@ -42,9 +42,7 @@ func (k *soak) finding(interrupted bool) Finding {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	f := pass(fmt.Sprintf("%s: %d calls, %s, %d lost", FormatElapsed(k.elapsed), c.Calls, killsText(c), c.Lost))
-	if k.question.why != "" {
-		f.Message += "; " + k.question.told()
-	}
+	f.Note = k.question.told()
 	f.Table, f.Data = k.table(c), k.data(c, interrupted)
 	f.partial = true
 	switch {

@@ -97,8 +97,8 @@ func TestDrillCallsHealth(t *testing.T) {
 		if request.Status != Pass || request.Data["request"] != tt.request || request.Data["executions"] != 1 || request.Data["health_not_used"] != tt.why {
 			t.Errorf("%+v\n%s", request, statuses(r))
 		}
-		if told := "; tools/list, as "; strings.Contains(request.Message, told) != (tt.why != nil) {
-			t.Errorf("%s", request.Message)
+		if told := "the request was tools/list, as "; strings.Contains(request.Note, told) != (tt.why != nil) {
+			t.Errorf("note %q", request.Note)
 		}
 		r = Run(t.Context(), &Target{Server: tt.server, Soak: time.Second}, tt.checks)
 		if soak := byID(r)["recovery.soak"]; soak.Status != Pass || soak.Data["request"] != tt.request || soak.Data["lost"] != 0 || soak.Data["health_not_used"] != tt.why {

@@ -67,12 +67,12 @@ func (t *Target) drillQuestion(ctx context.Context) question {
 	return own
 }
 
-// told names the request, and says why it is not the entry's own call.
+// told names the request where it is not the entry's own call, and says why; "" else.
 func (q question) told() string {
 	if q.why == "" {
-		return q.name
+		return ""
 	}
-	return q.name + ", as " + q.why
+	return "the request was " + q.name + ", as " + q.why
 }
 
 // put adds the same to the data of a finding.
