@@ -51,9 +51,9 @@ skipped. Without SERVER all enabled servers are examined.
 Nothing is changed at a server: sessions are opened, and ended again. With
 --kill-session the session of the examination, and no other, is killed on
 purpose, and one harmless request must come through all the same: a list, or
-the call that the key health of the entry names. --soak goes on with it for a
-while: eight requests at a time, and a kill at random moments. No request may be
-lost, or answered twice.
+the call that the key health of the entry names, if its tool says that it only
+reads. --soak goes on with it for a while: eight requests at a time, and a kill
+at random moments. No request may be lost, or answered twice.
 
 The exit code is 0 if nothing failed, 1 if anything did or could not be judged,
 and 2 if there was nothing to examine.`,

@@ -363,7 +363,8 @@ the working directory.
   health           tool and args: a call that doctor makes to see whether the
                    server does its work, so it should change nothing; expect:
                    is_error, contains, matches (a regular expression), equals
-                   (all of it: the text that comes back), max_ms
+                   (all of it: the text that comes back), max_ms; variables
+                   are not replaced here
 
 A duration is 30s, 2m, or a number of seconds. A variable is ${NAME},
 ${NAME:-default} or ${env:NAME}; $$ is a dollar. It is replaced when the server

@@ -157,6 +157,7 @@ func (d *doctor) stage(name string) {
 		if (r.Status == probe.Pass || r.Status == probe.Skip) && d.r.Verdict != probe.Fail {
 			d.entry(r)
 			title = ""
+			d.note(r)
 		}
 		d.table(title, r.Table)
 	}
@@ -190,6 +191,13 @@ func (d *doctor) entry(r probe.Result) {
 	d.line("%s%s", head, lines[0])
 	for _, l := range lines[1:] {
 		d.line("%s%s", strings.Repeat(" ", ansi.StringWidth(head)), l)
+	}
+}
+
+// note writes the line that belongs to the message of a check.
+func (d *doctor) note(r probe.Result) {
+	if r.Note != "" {
+		d.paragraph("      ", OneLine(r.Note), Plain)
 	}
 }
 
@@ -255,6 +263,7 @@ func (d *doctor) everything() {
 		if d.r.Cause != nil && r.ID == d.r.Cause.Check {
 			continue // the cause has it
 		}
+		d.note(r)
 		d.detail(r.Detail, "      ", 0)
 		if r.Fix != "" {
 			d.paragraph("      fix: ", OneLine(r.Fix), Plain)

@@ -17,8 +17,8 @@ import (
 type Health struct {
 	// Tool is the name of the tool, as the server has it.
 	Tool string
-	// Args are its arguments, one JSON object; nil stands for an empty one. They are sent as written: no variable is
-	// expanded in them.
+	// Args are its arguments, one JSON object; nil stands for an empty one. No variable is expanded in them, nor in what is
+	// expected, so a reference to one is refused.
 	Args json.RawMessage
 	// Expect says what the answer must be like.
 	Expect Expect
@@ -189,6 +189,9 @@ func jsonText(s string) string {
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
+// reference is the beginning of a reference to a variable.
+var reference = regexp.MustCompile(`\$\{[A-Za-z_][A-Za-z0-9_]*`)
+
 // healthProblems says what is wrong with the call of an entry.
 func (s Server) healthProblems() []problem {
 	h := s.Health
@@ -209,6 +212,20 @@ func (s Server) healthProblems() []problem {
 		var object map[string]json.RawMessage
 		if json.Unmarshal(h.Args, &object) != nil || object == nil {
 			add("health.args", "is not a JSON object", "")
+		}
+	}
+	texts := []placedText{
+		{"health.tool", h.Tool},
+		{"health.args", string(h.Args)},
+		{"health.expect.contains", h.Expect.Contains},
+		{"health.expect.matches", h.Expect.Matches},
+	}
+	if h.Expect.Equals != nil {
+		texts = append(texts, placedText{"health.expect.equals", *h.Expect.Equals})
+	}
+	for _, t := range texts {
+		if ref := reference.FindString(t.value); ref != "" {
+			add(t.place, fmt.Sprintf("variables are not replaced in health, and %s} is one", ref), "write the value")
 		}
 	}
 	if _, err := regexp.Compile(h.Expect.Matches); err != nil {

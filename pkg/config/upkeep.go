@@ -3,6 +3,7 @@ package config
 import (
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
 	"gopkg.in/yaml.v3"
@@ -100,7 +101,9 @@ func breakerKeys() []string { return []string{"threshold", "cooldown"} }
 
 // number reads a whole number from least to mostFailures.
 func (e *entry) number(f field, least int) int {
-	if f.value.Kind != yaml.ScalarNode || f.value.ShortTag() != tagInt {
+	// To YAML a whole number that is too large for a machine is a broken one.
+	huge := f.value.ShortTag() == tagFloat && strings.Trim(f.value.Value, "0123456789") == ""
+	if f.value.Kind != yaml.ScalarNode || f.value.ShortTag() != tagInt && !huge {
 		e.fail(f.value, f.name, "want a whole number, found "+describe(f.value), "")
 		return 0
 	}

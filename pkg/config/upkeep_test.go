@@ -31,19 +31,20 @@ func TestParseUpkeep(t *testing.T) {
 
 func TestParseUpkeepProblems(t *testing.T) {
 	for line, want := range map[string]string{
-		"keepalive: 0":                  "0: must be more than zero",
-		"keepalive: on":                 "keepalive",
-		"keepalive: 5000":               "write 5s or 5000s",
-		"retry: 3":                      "retry",
-		"retry: {initial: 0}":           "want a number from 1 to 1000",
-		"retry: {initial: 1.5}":         "want a whole number",
-		"retry: {max_backof: 1s}":       "max_backoff",
-		"retry: {park_interval: -1s}":   "must be more than zero",
-		"breaker: {threshold: -1}":      "want a number from 0 to 1000",
-		"breaker: {threshold: many}":    "want a whole number",
-		"breaker: {cooldown: 25h}":      "more than 24h",
-		"breaker: {colldown: 5s}":       "cooldown",
-		"breaker: {threshold: 1000000}": "want a number from 0 to 1000",
+		"keepalive: 0":                           "0: must be more than zero",
+		"keepalive: on":                          "keepalive",
+		"keepalive: 5000":                        "write 5s or 5000s",
+		"retry: 3":                               "retry",
+		"retry: {initial: 0}":                    "want a number from 1 to 1000",
+		"retry: {initial: 99999999999999999999}": "want a number from 1 to 1000",
+		"retry: {initial: 1.5}":                  "want a whole number",
+		"retry: {max_backof: 1s}":                "max_backoff",
+		"retry: {park_interval: -1s}":            "must be more than zero",
+		"breaker: {threshold: -1}":               "want a number from 0 to 1000",
+		"breaker: {threshold: many}":             "want a whole number",
+		"breaker: {cooldown: 25h}":               "more than 24h",
+		"breaker: {colldown: 5s}":                "cooldown",
+		"breaker: {threshold: 1000000}":          "want a number from 0 to 1000",
 	} {
 		s := entryOf(t, "url: https://x", line)
 		if s.Err == nil || !strings.Contains(s.Err.Error(), want) {

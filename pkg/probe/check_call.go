@@ -19,7 +19,8 @@ func callHealth() Check {
 		Limit: ownLimits, // the call has that of the entry
 		Why: `A server that lists its tools may still be unable to do its work: its database is gone, its token has expired. The key
 health of an entry names a tool that shows it, and what the answer must be like: is_error, contains, matches, equals, max_ms. Its
-arguments are checked against the tool's schema, and it is called once. mcpctl calls no tool that the entry does not name.`,
+arguments are checked against the tool's schema, and it is called once. The stage recovery calls it again only if the tool says of
+itself that it only reads (readOnlyHint). mcpctl calls no tool that the entry does not name.`,
 		Applies: func(t *Target) bool { return t.Server.Health != nil },
 		Run: func(ctx context.Context, t *Target) Finding {
 			call, problem := t.healthCall(ctx)
@@ -31,6 +32,7 @@ arguments are checked against the tool's schema, and it is called once. mcpctl c
 			answer, n, err := t.put(ctx, q, nil)
 			elapsed := time.Since(begin)
 			if err != nil {
+				t.health = healthUnanswered
 				return failure(err)
 			}
 			f := pass(fmt.Sprintf("%s answered in %s", call.Tool, FormatElapsed(elapsed)))
@@ -49,15 +51,30 @@ arguments are checked against the tool's schema, and it is called once. mcpctl c
 				f = warn(fmt.Sprintf("%s, after it had to be repeated on a fresh session (%s)", f.Message, n.loss), "see why the session does not last")
 			}
 			f.Data = data
-			t.healthy = f.Status != Fail
+			if t.health = healthGood; f.Status == Fail {
+				t.health = healthWrong
+			}
 			return f
 		},
 	}
 }
 
+// healthState says what became of the entry's own call.
+type healthState int
+
+const (
+	healthNotMade healthState = iota
+	// healthUnanswered is a call that brought no answer: it may have been executed.
+	healthUnanswered
+	healthWrong
+	healthGood
+)
+
 // healthCall is the entry's own call, prepared.
 type healthCall struct {
 	config.Health
+	// readOnly is set when the server says that the tool changes nothing.
+	readOnly bool
 	// repeatable is set when the server says that a second execution does no harm.
 	repeatable bool
 }
@@ -81,7 +98,7 @@ func (t *Target) healthCall(ctx context.Context) (healthCall, *Finding) {
 			names = append(names, tl.name)
 			continue
 		}
-		call.repeatable = repeatable(raw)
+		call.readOnly, call.repeatable = hints(raw)
 		if err := toolargs.Check(call.Args, tl.schema); err != nil {
 			return call, &Finding{
 				Status: Fail, Class: "config", Message: fmt.Sprintf("the arguments do not fit %s: %v", call.Tool, err),
@@ -100,16 +117,18 @@ func (t *Target) healthCall(ctx context.Context) (healthCall, *Finding) {
 	return call, &f
 }
 
-// repeatable reports whether a tool says of itself that calling it twice does no harm. Anything but true says nothing.
+// hints reports whether a tool says of itself that it only reads, and that calling it twice does no harm. Anything but
+// true says nothing.
 // See the MCP specification, 2025-11-25, "Tools", "ToolAnnotations".
-func repeatable(raw json.RawMessage) bool {
+func hints(raw json.RawMessage) (readOnly, repeatable bool) {
 	var t struct {
 		Annotations map[string]json.RawMessage `json:"annotations"`
 	}
 	if json.Unmarshal(raw, &t) != nil {
-		return false
+		return false, false
 	}
-	return string(t.Annotations["readOnlyHint"]) == "true" || string(t.Annotations["idempotentHint"]) == "true"
+	readOnly = string(t.Annotations["readOnlyHint"]) == "true"
+	return readOnly, readOnly || string(t.Annotations["idempotentHint"]) == "true"
 }
 
 // question returns the call as a request.

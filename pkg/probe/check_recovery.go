@@ -18,11 +18,14 @@ func recoveryKill() Check {
 		ID: "recovery.kill", Title: "session is killed", Needs: []string{"session.reuse"}, Applies: killing, Limit: ownLimits,
 		Why: `To show that recovery works, the session of this examination, and no other, is ended on purpose: an HTTP session is
 deleted at the server, a child's process group gets SIGKILL, the stream of the older HTTP with SSE is closed. A server that refuses
-or ignores the deletion gets a made-up session id with the next request instead. The old session must be seen to be dead. Where
-there is no session to lose, the TCP connections are dropped, and that is all that is claimed.`,
+or ignores the deletion gets a made-up session id with the next request instead. The old session must be seen to be dead: where the
+question is not answered properly, nothing is known, and nothing is claimed. Where there is no session to lose, the TCP connections are dropped, and that is all that is claimed.`,
 		Run: func(ctx context.Context, t *Target) Finding {
 			d := &t.drill
 			d.run(ctx, t)
+			if done := len(d.rounds); done > 0 && ctx.Err() != nil {
+				return d.interrupted(t.Kills)
+			}
 			if d.broke != nil {
 				f := *d.broke
 				if done := len(d.rounds); done > 0 {
@@ -63,6 +66,18 @@ there is no session to lose, the TCP connections are dropped, and that is all th
 	}
 }
 
+// interrupted tells what the kills showed of which there were to be more.
+func (d *drill) interrupted(wanted int) Finding {
+	f := Finding{Status: Unknown, partial: true}
+	f.Message = fmt.Sprintf("interrupted after %d of %d kills", len(d.rounds), wanted)
+	took := timesOf(d.rounds, func(r *round) time.Duration { return r.elapsed })
+	f.Message += ", each followed by an answer after " + FormatElapsed(median(took)) + " (median)"
+	f.Data = map[string]any{"kills": len(d.rounds), "interrupted": true}
+	d.question.put(f.Data)
+	putFigures(f.Data, "request", took)
+	return f
+}
+
 // killText says how a session was killed, and how that was seen.
 func killText(k session.Kill) string {
 	switch {
@@ -95,13 +110,17 @@ ready, and with --kill-session=N the least, the median and the greatest of N kil
 			for _, r := range lost {
 				switch {
 				case r.handshakes == 0 && r.err != nil:
-					f := failure(r.err)
+					f := afterLoss(r.err)
 					f.Message = d.which("no fresh session came: " + f.Message)
+					if r.kill.Deletion != "" {
+						f.Detail = strings.TrimPrefix(f.Detail+"\nDELETE was "+r.kill.Deletion+
+							": the old session is still alive at the server, which matters if it has one at a time", "\n")
+					}
 					return f
 				case r.handshakes == 0:
 					return Finding{
-						Status: Fail, Class: "session", Message: "the request was answered and no new session was opened",
-						Fix: "this is a defect of mcpctl: please report it",
+						Status: Unknown, Message: d.which("the old session still answers: the kill was not one"),
+						Fix: "see why the server refuses a request on a session that was ended (" + r.kill.Announced + "), and answers the next",
 					}
 				case r.recovery == nil:
 					return Finding{Status: Unknown, Message: "the recovery was not recorded"}
@@ -168,13 +187,14 @@ func recoveryRequest() Check {
 	return Check{
 		ID: "recovery.request", Title: "request succeeds", Needs: []string{"recovery.fresh"}, Applies: killing,
 		Why: `The request that met the dead session must be answered all the same: it was refused or not sent, and not executed, so it is
-repeated once, on the fresh session. It is a list, or the call that the key health of the entry names. Attempts are counted by
+repeated once, on the fresh session. It is a list, or the call that the key health of the entry names if it was answered before and
+its tool says of itself that it only reads (readOnlyHint). Attempts are counted by
 what became of them, and exactly one may have been answered.`,
 		Run: func(_ context.Context, t *Target) Finding {
 			d := &t.drill
 			last := d.last()
 			if last.err != nil {
-				f := failure(last.err)
+				f := afterLoss(last.err)
 				f.Message = d.which(f.Message)
 				return f
 			}
@@ -192,15 +212,20 @@ what became of them, and exactly one may have been answered.`,
 				f.Message += "; " + said
 			}
 			f.Data = map[string]any{
-				"request": d.question.name, "request_ms": milliseconds(last.elapsed), "attempts": last.tries.sent,
-				"executions": last.tries.answered, "handshakes": last.handshakes,
+				"request_ms": milliseconds(last.elapsed), "attempts": last.tries.sent,
+				"answers": last.tries.answered, "handshakes": last.handshakes,
 				"attempts_refused": sum.refused, "attempts_not_sent": sum.unsent, "attempts_unknown": sum.open,
 			}
+			if last.tries.open == 0 { // else an attempt without an answer may have been executed, too
+				f.Data["executions"] = last.tries.answered
+			}
+			d.question.put(f.Data)
 			if n := len(d.rounds); n > 1 {
 				took := timesOf(d.rounds, func(r *round) time.Duration { return r.elapsed })
 				f.Message = fmt.Sprintf("%d of %d answered once, after %s (median)", n, t.Kills, FormatElapsed(median(took)))
 				putFigures(f.Data, "request", took)
 			}
+			f.Note = d.question.told()
 			i := slices.IndexFunc(d.rounds, func(r round) bool { return r.wrong != "" })
 			switch {
 			case worst != 1:

@@ -3,6 +3,7 @@ package probe
 import (
 	"context"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/mcpctl/mcpctl/internal/latency"
@@ -48,22 +49,30 @@ func (d *drill) lost() []round {
 // run kills the session as often as the target wants, each time followed by a request, and stops when one is not
 // answered.
 func (d *drill) run(ctx context.Context, t *Target) {
-	d.question = t.drillQuestion(ctx, false)
+	d.question = t.drillQuestion(ctx)
 	for range t.Kills {
 		r := round{}
 		old, err := t.sup.Session(ctx)
 		if err != nil {
-			d.stop(err, "")
+			d.stop(err)
 			return
 		}
 		begin := time.Now()
 		r.kill, err = old.Kill(ctx)
 		r.confirmedIn = time.Since(begin)
 		if err != nil {
-			d.stop(err, "the session could not be killed: ")
+			d.stop(err)
+			// Only an answer that says so shows that a session is dead: any other says nothing, also not about the server.
+			d.broke.Status, d.broke.Class = Unknown, ""
+			d.broke.Message = "the session could not be seen to be dead: " + d.broke.Message
+			d.broke.Fix = "see how the server answers a request on a session that was ended"
 			return
 		}
 		r.request(ctx, t, d.question, old)
+		if r.err != nil && ctx.Err() != nil {
+			d.stop(r.err) // nobody waited for the answer
+			return
+		}
 		d.rounds = append(d.rounds, r)
 		if r.err != nil {
 			return
@@ -71,10 +80,17 @@ func (d *drill) run(ctx context.Context, t *Target) {
 	}
 }
 
-func (d *drill) stop(err error, prefix string) {
-	f := failure(err)
-	f.Message = prefix + f.Message
+func (d *drill) stop(err error) {
+	f := afterLoss(err)
 	d.broke = &f
+}
+
+// afterLoss turns the failure of a request that met a lost session into a finding. What limits the wait for another
+// session is not what limits that for the first.
+func afterLoss(err error) Finding {
+	f := failure(err)
+	f.Fix = strings.ReplaceAll(f.Fix, "; --wait 30s waits for one that is starting", "; --session-wait 30s waits longer for its return")
+	return f
 }
 
 // request makes the request after a kill, on the road that every command takes.
@@ -93,7 +109,7 @@ func (r *round) request(ctx context.Context, t *Target, q question, old *session
 		r.recovery = rec
 	}
 	if r.handshakes > 0 {
-		if s, err := t.sup.Session(ctx); err == nil && s.ID() != "" {
+		if s := t.current(ctx); s != nil && s.ID() != "" {
 			r.newSession = session.ShortID(s.ID())
 		}
 	}

@@ -1,10 +1,13 @@
 package probe
 
 import (
+	"context"
 	"encoding/json"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -71,28 +74,38 @@ func TestHealthCall(t *testing.T) {
 	}
 }
 
-// TestDrillCallsHealth shows that the drill makes the call that the entry names (KD-02), each time once as far as the
-// server can tell, and that a soak makes it only if its tool says that this does no harm.
+// TestDrillCallsHealth shows that the drill and the soak make the call that the entry names (KD-02) only if its tool says
+// that it only reads, and was answered before, and that they say why they do not.
 func TestDrillCallsHealth(t *testing.T) {
 	srv, silent := lab(t, "healthy") // its tools say nothing about themselves
 	silent.Health = &config.Health{Tool: "echo", Args: json.RawMessage(`{"text":"hi"}`)}
 	harmless := demoHTTP(t, false)
 	harmless.Health = &config.Health{Tool: "echo", Args: json.RawMessage(`{"message":"hi"}`)}
+	without, _ := Select(Checks(), nil, []string{"call"})
 	for _, tt := range []struct {
-		server config.Server
-		soaks  string
-	}{{silent, "tools/list"}, {harmless, "tools/call echo"}} {
-		r := Run(t.Context(), &Target{Server: tt.server, Kills: 2}, Checks())
+		server  config.Server
+		checks  []Check
+		request string
+		why     any
+	}{
+		{silent, Checks(), "tools/list", "echo does not say that it only reads"},
+		{harmless, Checks(), "tools/call echo", nil},
+		{harmless, without, "tools/list", "call.health was left out"},
+	} {
+		r := Run(t.Context(), &Target{Server: tt.server, Kills: 2}, tt.checks)
 		request := byID(r)["recovery.request"]
-		if request.Status != Pass || request.Data["request"] != "tools/call echo" || request.Data["executions"] != 1 {
-			t.Errorf("%s", statuses(r))
+		if request.Status != Pass || request.Data["request"] != tt.request || request.Data["executions"] != 1 || request.Data["health_not_used"] != tt.why {
+			t.Errorf("%+v\n%s", request, statuses(r))
 		}
-		r = Run(t.Context(), &Target{Server: tt.server, Soak: time.Second}, Checks())
-		if soak := byID(r)["recovery.soak"]; soak.Status != Pass || soak.Data["request"] != tt.soaks || soak.Data["lost"] != 0 {
+		if told := "the request was tools/list, as "; strings.Contains(request.Note, told) != (tt.why != nil) {
+			t.Errorf("note %q", request.Note)
+		}
+		r = Run(t.Context(), &Target{Server: tt.server, Soak: time.Second}, tt.checks)
+		if soak := byID(r)["recovery.soak"]; soak.Status != Pass || soak.Data["request"] != tt.request || soak.Data["lost"] != 0 || soak.Data["health_not_used"] != tt.why {
 			t.Errorf("%+v", soak)
 		}
 	}
-	if n := srv.Stats().ToolExec["echo"]; n != 4 { // by the check of each examination, and once after each kill
+	if n := srv.Stats().ToolExec["echo"]; n != 2 { // by the check of each examination
 		t.Errorf("echo ran %d times", n)
 	}
 }
@@ -143,5 +156,96 @@ func TestDrillKillsTheWholeGroup(t *testing.T) {
 	results := byID(r)
 	if fresh := results["recovery.fresh"]; fresh.Status != Pass || fresh.Data["handshakes"] != 1 || results["recovery.request"].Status != Pass {
 		t.Errorf("%s", statuses(r))
+	}
+}
+
+// TestDrillKnowsWhenItDoesNotKnow shows that a kill which cannot be seen, because the question is not answered as a lost
+// session is, is unknown and not the server's fault, and that one which proves to be none is called that.
+func TestDrillKnowsWhenItDoesNotKnow(t *testing.T) {
+	for _, tt := range []struct {
+		name  string
+		ping  func(w http.ResponseWriter)
+		check string
+		words string
+	}{
+		{"error", func(w http.ResponseWriter) { http.Error(w, "broken", http.StatusInternalServerError) }, "recovery.kill", "could not be seen to be dead: "},
+		{"login", func(w http.ResponseWriter) { http.Error(w, "who are you", http.StatusUnauthorized) }, "recovery.kill", "could not be seen to be dead: "},
+		{"cut", func(http.ResponseWriter) { panic(http.ErrAbortHandler) }, "recovery.kill", "could not be seen to be dead: "},
+		{"no kill", func(w http.ResponseWriter) { http.Error(w, "Session not found", http.StatusNotFound) }, "recovery.fresh", "the old session still answers: the kill was not one"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			s := &flaky{}
+			var deleted atomic.Bool
+			s.del = func(int, http.ResponseWriter, *http.Request) bool { deleted.Store(true); return true } // it forgets nothing
+			s.ping = func(_ int, w http.ResponseWriter, _ *http.Request) bool {
+				if deleted.Load() {
+					tt.ping(w)
+				}
+				return deleted.Load()
+			}
+			r := Run(t.Context(), &Target{Server: s.serve(t), Kills: 1}, Checks())
+			got := byID(r)[tt.check]
+			if got.Status != Unknown || !strings.Contains(got.Message, tt.words) || got.Fix == "" || r.Cause != nil || !r.Incomplete {
+				t.Errorf("%+v\n%s", got, statuses(r))
+			}
+		})
+	}
+}
+
+// TestNothingIsOpenedToBeClosed shows that a drill after which no session stands opens none for the last check, and that
+// it names what limited the wait.
+func TestNothingIsOpenedToBeClosed(t *testing.T) {
+	begin := time.Now()
+	r := Run(t.Context(), &Target{Server: (&flaky{sessions: 1}).serve(t), Kills: 1}, Checks())
+	if took := time.Since(begin); took > 3500*time.Millisecond { // session_wait is 2 s
+		t.Errorf("it took %s", took)
+	}
+	results := byID(r)
+	if results["shutdown.close"].Status != Skip || r.Cause == nil || r.Cause.Check != "recovery.fresh" || !strings.Contains(r.Cause.Fix, "--session-wait") {
+		t.Errorf("cause %+v\n%s", r.Cause, statuses(r))
+	}
+}
+
+// TestDrillAfterAnUnknownOutcome shows that a health call which was not answered is not made again.
+func TestDrillAfterAnUnknownOutcome(t *testing.T) {
+	s := &flaky{}
+	s.call = func(int, http.ResponseWriter, *http.Request) bool { panic(http.ErrAbortHandler) }
+	server := s.serve(t)
+	server.Health = &config.Health{Tool: "peek"}
+	request := byID(Run(t.Context(), &Target{Server: server, Kills: 2}, Checks()))["recovery.request"]
+	if request.Status != Pass || request.Data["request"] != "tools/list" || request.Data["health_not_used"] != "call.health was not answered" {
+		t.Errorf("%+v", request)
+	}
+}
+
+// TestDrillInterrupted shows that a drill which is interrupted tells of the kills that it has made.
+func TestDrillInterrupted(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	s := &flaky{}
+	s.del = func(n int, _ http.ResponseWriter, _ *http.Request) bool {
+		if n == 5 {
+			cancel()
+		}
+		return false
+	}
+	kill := byID(Run(ctx, &Target{Server: s.serve(t), Kills: 500}, Checks()))["recovery.kill"]
+	if n, ok := kill.Data["kills"].(int); kill.Status != Unknown || !ok || n == 0 || !strings.Contains(kill.Message, " of 500 kills") {
+		t.Errorf("%+v", kill)
+	}
+}
+
+// TestDrillTellsThatTheOldSessionLives shows that a server which refuses DELETE, and another session, is told what stands
+// in the way.
+func TestDrillTellsThatTheOldSessionLives(t *testing.T) {
+	s := &flaky{sessions: 1}
+	s.del = func(_ int, w http.ResponseWriter, _ *http.Request) bool {
+		w.WriteHeader(http.StatusMethodNotAllowed)
+		return true
+	}
+	fresh := byID(Run(t.Context(), &Target{Server: s.serve(t), Kills: 1}, Checks()))["recovery.fresh"]
+	if fresh.Status != Fail || !strings.Contains(fresh.Detail, "DELETE was refused with 405: the old session is still alive") {
+		t.Errorf("%+v", fresh)
 	}
 }

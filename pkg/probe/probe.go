@@ -36,6 +36,8 @@ type Finding struct {
 	Message string
 	// Detail is the evidence, several lines at most: status, content type, first bytes, the end of stderr.
 	Detail string
+	// Note is a line that belongs to a message and must be read with it, "" for none. Data says the same.
+	Note string
 	// Fix is one next step: what to type or to change.
 	Fix string
 	// Class is, for a failure, one of the error classes of package session ("connect", "auth", …).

@@ -20,6 +20,8 @@ type question struct {
 	ask func(context.Context, *session.Session) (json.RawMessage, error)
 	// judge says what is wrong with an answer, "" if nothing is. If nil, any answer will do.
 	judge func(json.RawMessage) string
+	// why says why it is not the call that the entry names, "" if it is, or if there is none.
+	why string
 }
 
 // listQuestion asks for a list that the server announced, else for a sign of life.
@@ -32,9 +34,10 @@ func listQuestion() question {
 	}
 }
 
-// drillQuestion returns what the drill and the soak ask: the entry's own call, if it has one that can be made, else a
-// list. With repeated set it is asked many times, so the call must say of itself that this does no harm.
-func (t *Target) drillQuestion(ctx context.Context, repeated bool) question {
+// drillQuestion returns what the drill and the soak ask: the entry's own call, else a list. Nobody has asked for more than one
+// execution of that call, so it is made again only if its tool says of itself that it reads and no more, and only after
+// [callHealth] has made it and knows how it ended.
+func (t *Target) drillQuestion(ctx context.Context) question {
 	q := listQuestion()
 	if t.opened != nil {
 		q.name = harmlessMethod(t.opened)
@@ -43,14 +46,41 @@ func (t *Target) drillQuestion(ctx context.Context, repeated bool) question {
 		return q
 	}
 	call, problem := t.healthCall(ctx)
-	if problem != nil || repeated && !call.repeatable {
-		return q // call.health tells of the problem
+	switch {
+	case problem != nil:
+		q.why = "call.health could not be made"
+		return q
+	case !call.readOnly:
+		q.why = call.Tool + " does not say that it only reads"
+		return q
+	case t.health == healthNotMade:
+		q.why = "call.health was left out"
+		return q
+	case t.health == healthUnanswered:
+		q.why = "call.health was not answered"
+		return q
 	}
 	own := call.question()
-	if !t.healthy {
+	if t.health != healthGood {
 		own.judge = nil // it was wrong before, too
 	}
 	return own
+}
+
+// told names the request where it is not the entry's own call, and says why; "" else.
+func (q question) told() string {
+	if q.why == "" {
+		return ""
+	}
+	return "the request was " + q.name + ", as " + q.why
+}
+
+// put adds the same to the data of a finding.
+func (q question) put(data map[string]any) {
+	data["request"] = q.name
+	if q.why != "" {
+		data["health_not_used"] = q.why
+	}
 }
 
 // tries counts the attempts of one request, by what became of them.

@@ -8,9 +8,12 @@ package probe
 // that each attempt is handed, and how the attempt ends. Nothing is kept of a request that is over but sums and
 // quantiles, so a soak of a day needs no more memory than one of a second.
 //
-// A request is repeated once and no more, so it survives one kill and need not survive two. The next kill therefore waits
-// for the end of all requests that were handed the session that was killed, for they may notice late, and of all that met
-// a loss.
+// A request is repeated once and no more, so it survives one loss and need not survive two. A kill therefore waits for the
+// end of all requests that were handed an earlier session, for they may notice late, and of all that met a loss, whether
+// it was by a kill or the server lost the session by itself.
+//
+// A request that hangs must not keep the soak from its end: after its time nothing new is begun, and what is still open
+// has a short grace.
 
 import (
 	"context"
@@ -24,7 +27,14 @@ import (
 	"github.com/mcpctl/mcpctl/pkg/session"
 )
 
+// errSoakOver ends the requests that are still open after the grace.
+var errSoakOver = errors.New("the soak is over")
+
 const (
+	// soakGrace is how long a request may stay open after the end of a soak, at least.
+	soakGrace = 2 * time.Second
+	// aimPause is the pause of a kill that waits for requests.
+	aimPause = 2 * time.Millisecond
 	// soakWorkers is how many requests are made at a time: enough that a kill meets some on their way, and few enough for a
 	// server that other people use, too.
 	soakWorkers = 8
@@ -51,6 +61,8 @@ type SoakCounts struct {
 	Kills, Recovered int
 	// Drops counts the kills that had no session to end: the connections were dropped.
 	Drops int
+	// Vanished counts the sessions that were replaced and that nobody had killed.
+	Vanished int
 	// Lost counts the requests that were not answered as they should have been.
 	Lost int
 	// Duplicates counts the answers beyond the one that each request has.
@@ -71,6 +83,8 @@ type soak struct {
 	target   *Target
 	question question
 	begin    time.Time
+	// end is when nothing new is begun.
+	end time.Time
 	// stop ends the kills, and the workers after the requests that they are at.
 	stop context.CancelFunc
 
@@ -82,6 +96,16 @@ type soak struct {
 	// flying counts the requests under way by the generation that each was handed first, and hits those that met a loss.
 	flying map[int]int
 	hits   int
+	// latest is the latest generation that was handed out, and fates tell of it, and of what is not handed out any more
+	// and not counted yet.
+	latest int
+	fates  map[int]*fate
+	// firstVanished is why the first session was lost that nobody had killed.
+	firstVanished string
+	// unanswered counts the requests that were open when the soak was over, oldest is how long one had been, and held the
+	// longest time for which open requests kept a kill waiting.
+	unanswered   int
+	oldest, held time.Duration
 	// calls are the times of the requests that were answered, noticed those from a kill until a request met it, and fresh
 	// those from there until one was handed a later session.
 	calls, noticed, fresh latency.Times
@@ -98,6 +122,16 @@ type soak struct {
 	strays      int // of the sessions that are watched no more
 }
 
+// fate is how a session ended, as far as was seen.
+type fate struct {
+	// ours is set when we killed it, or dropped the connection under a request.
+	ours bool
+	// dropped is when its connections were dropped, zero if they were not.
+	dropped time.Time
+	// cause is what the first request met, "" if none met anything.
+	cause string
+}
+
 // soakKill is one kill and what followed it.
 type soakKill struct {
 	generation int
@@ -109,6 +143,7 @@ type soakKill struct {
 	// recovered is set when a request has been answered on a later session, and over is closed when all that may meet the
 	// loss have come to their end, too.
 	recovered bool
+	back      chan struct{}
 	over      chan struct{}
 }
 
@@ -118,21 +153,33 @@ type soakCall struct {
 	// first is the generation that it was handed first, 0 before, and hit is set when an attempt met a loss.
 	first int
 	hit   bool
+	// since is when the current attempt began.
+	since time.Time
 }
 
 // newSoak returns a soak that can be run.
 func newSoak(ctx context.Context, t *Target) *soak {
-	return &soak{target: t, question: t.drillQuestion(ctx, true), killedBy: map[string]int{}, flying: map[int]int{}}
+	return &soak{target: t, question: t.drillQuestion(ctx), killedBy: map[string]int{}, flying: map[int]int{}, fates: map[int]*fate{}, latest: t.sup.Stats().Info.Generation}
 }
 
-// run makes requests and kills for the given time, then lets what is under way come to its end. When ctx ends, it
-// returns at once.
+// run makes requests and kills for the given time, then lets what is under way come to its end, within a grace. When ctx
+// ends, it returns at once.
 func (k *soak) run(ctx context.Context, d time.Duration) {
+	ctx, abandon := context.WithCancelCause(ctx)
 	going, stop := context.WithCancel(ctx)
-	defer stop()
 	k.mu.Lock()
 	k.begin, k.stop = time.Now(), stop
+	k.end = k.begin.Add(d)
 	k.mu.Unlock()
+	var clock sync.WaitGroup
+	clock.Go(func() {
+		if pause(ctx, d) && pause(ctx, k.grace()) {
+			abandon(errSoakOver)
+		}
+	})
+	defer clock.Wait()
+	defer abandon(nil)
+	defer stop()
 	var workers sync.WaitGroup
 	for range soakWorkers {
 		workers.Go(func() {
@@ -148,6 +195,18 @@ func (k *soak) run(ctx context.Context, d time.Duration) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.elapsed = time.Since(k.begin)
+}
+
+// grace returns how long requests may stay open after the end: a server that takes its time is given twice what it has
+// taken so far, and one that is coming back what every request gives it.
+func (k *soak) grace() time.Duration {
+	grace := max(soakGrace, 2*k.target.opened.Info().Elapsed)
+	if k.target.sup.Status().State != session.StateReady {
+		grace = max(grace, k.target.sup.Limits().SessionWait.Value)
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return max(grace, 2*k.calls.Max())
 }
 
 // standing returns the counts.
@@ -182,10 +241,17 @@ func (k *soak) call(ctx context.Context) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.land(c)
-	if err != nil && ctx.Err() != nil {
+	over := errors.Is(context.Cause(ctx), errSoakOver)
+	if err != nil && ctx.Err() != nil && !over {
 		return
 	}
 	k.counts.Calls++
+	if err != nil && over {
+		k.counts.Lost++
+		k.unanswered++
+		k.oldest = max(k.oldest, elapsed)
+		return
+	}
 	k.counts.Duplicates += max(n.answered-1, 0)
 	if err == nil && wrong == "" {
 		k.calls.Add(elapsed)
@@ -197,7 +263,7 @@ func (k *soak) call(ctx context.Context) {
 	if k.firstLoss == nil {
 		f := Finding{Status: Fail, Class: "failed", Message: wrong}
 		if err != nil {
-			f = failure(err)
+			f = afterLoss(err)
 		}
 		k.firstLoss = &f
 	}
@@ -213,6 +279,8 @@ func (k *soakCall) handed(s *session.Session) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.watch(s)
+	k.since = now
+	k.succeed(generation)
 	if k.first == 0 {
 		k.first = generation
 		k.flying[generation]++
@@ -240,6 +308,9 @@ func (k *soakCall) ended(s *session.Session, err error) {
 		k.hit = true
 		k.hits++
 	}
+	if isLoss(err) && generation >= k.latest {
+		k.fate(generation).met(err, k.since)
+	}
 	p := k.kill
 	switch {
 	case p == nil:
@@ -249,9 +320,52 @@ func (k *soakCall) ended(s *session.Session, err error) {
 		k.counts.Recovered++
 		k.noticed.Add(p.noticed.Sub(p.begin))
 		k.fresh.Add(p.fresh.Sub(p.noticed))
+		close(p.back)
 		k.finish()
 	case generation == p.generation && p.noticed.IsZero() && isLoss(err):
 		p.noticed = now
+	}
+}
+
+// fate returns that of a generation. k.mu is held.
+func (k *soak) fate(generation int) *fate {
+	f := k.fates[generation]
+	if f == nil {
+		f = &fate{}
+		k.fates[generation] = f
+	}
+	return f
+}
+
+// met records the loss that an attempt met. One that was under way when the connections were dropped met that.
+func (f *fate) met(err error, since time.Time) {
+	if f.cause != "" {
+		return
+	}
+	f.cause = err.Error()
+	if e, ok := errors.AsType[*session.Error](err); ok {
+		f.cause = e.Message
+	}
+	f.ours = f.ours || since.Before(f.dropped)
+}
+
+// succeed counts the sessions before a generation that nobody had killed. k.mu is held.
+func (k *soak) succeed(generation int) {
+	for ; k.latest < generation; k.latest++ {
+		f := k.fate(k.latest)
+		delete(k.fates, k.latest)
+		if k.latest == 0 || f.ours {
+			continue
+		}
+		k.counts.Vanished++
+		if k.firstVanished != "" {
+			continue
+		}
+		k.firstVanished = f.cause
+		// A loss that is seen without a request is known to the supervisor.
+		if rec := k.target.sup.Stats().Recovery; k.firstVanished == "" && rec != nil {
+			k.firstVanished = rec.Cause
+		}
 	}
 }
 
@@ -269,16 +383,22 @@ func (k *soak) land(c *soakCall) {
 // finish ends the kill that waits, if its recovery and all requests that may meet a loss are over. k.mu is held.
 func (k *soak) finish() {
 	p := k.kill
-	if p == nil || !p.recovered || k.hits > 0 {
+	if p == nil || !p.recovered || !k.clear(p.generation) {
 		return
-	}
-	for generation := range k.flying {
-		if generation <= p.generation {
-			return
-		}
 	}
 	k.kill = nil
 	close(p.over)
+}
+
+// clear reports whether no request is under way that met a loss, or was handed a session of this generation or an earlier
+// one. k.mu is held.
+func (k *soak) clear(generation int) bool {
+	for g := range k.flying {
+		if g <= generation {
+			return false
+		}
+	}
+	return k.hits == 0
 }
 
 // isLoss reports whether the failure of an attempt says that its session, or its connection, is gone.
@@ -333,24 +453,66 @@ func (k *soak) givenUpKilling() bool {
 	return k.failedInRow >= mostKillFailures
 }
 
-// killOnce kills the current session, requests in flight or not, and waits until one has been answered on a later one.
+// killOnce kills the current session, requests in flight or not, and waits until one has been answered on a later one,
+// and none can meet the loss any more. After the end it waits for the first of these alone.
 func (k *soak) killOnce(ctx context.Context) {
-	old, err := k.target.sup.Session(ctx)
-	if err != nil {
-		return // the workers meet the same, and count it
+	old, p := k.aim(ctx)
+	if p == nil {
+		return
 	}
-	p := &soakKill{generation: old.Info().Generation, begin: time.Now(), over: make(chan struct{})}
-	k.mu.Lock()
-	k.kill = p
-	k.mu.Unlock()
 	how, err := old.Kill(ctx)
 	if !k.settle(ctx, p, how, err) {
 		return
 	}
 	select {
-	case <-p.over:
+	case <-p.back:
 	case <-ctx.Done():
+		return
 	}
+	back := time.Now()
+	rest, cancel := context.WithDeadline(ctx, k.end)
+	defer cancel()
+	select {
+	case <-p.over:
+	case <-rest.Done():
+	}
+	k.waited(back)
+}
+
+// aim returns the current session and what will be known of its kill, once no request is under way that has met a loss,
+// or may meet that of an earlier session: a second loss would be our fault, and not the server's. It returns nil when
+// there is none before the end, or no session.
+func (k *soak) aim(ctx context.Context) (*session.Session, *soakKill) {
+	begin := time.Now()
+	defer k.waited(begin)
+	for time.Now().Before(k.end) {
+		s, err := k.target.sup.Session(ctx)
+		if err != nil {
+			return nil, nil // the workers meet the same, and count it
+		}
+		generation := s.Info().Generation
+		k.mu.Lock()
+		if k.clear(generation - 1) {
+			p := &soakKill{generation: generation, begin: time.Now(), back: make(chan struct{}), over: make(chan struct{})}
+			k.kill = p
+			k.succeed(generation)
+			k.fate(generation).ours = true
+			k.mu.Unlock()
+			return s, p
+		}
+		k.mu.Unlock()
+		if !pause(ctx, aimPause) {
+			return nil, nil
+		}
+	}
+	return nil, nil
+}
+
+// waited records for how long open requests have kept a kill waiting.
+func (k *soak) waited(since time.Time) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.held = max(k.held, time.Since(since))
 }
 
 // settle records what a kill did, and reports whether there is a recovery to wait for.
@@ -363,6 +525,8 @@ func (k *soak) settle(ctx context.Context, p *soakKill, how session.Kill, err er
 		k.kill = nil // there is nothing to recover from
 		switch {
 		case err == nil:
+			f := k.fate(p.generation)
+			f.ours, f.dropped = f.cause != "", time.Now()
 			k.counts.Drops++
 			k.failedInRow = 0
 			k.killedBy[how.How]++

@@ -3,6 +3,7 @@ package probe
 import (
 	"context"
 	"errors"
+	"net/http"
 	"strings"
 	"testing"
 	"time"
@@ -95,5 +96,56 @@ func TestSoakInterrupted(t *testing.T) {
 	}
 	if n, ok := soak.Data["recovered"].(int); !ok || n == 0 || !r.Incomplete {
 		t.Errorf("%+v", soak.Data)
+	}
+}
+
+// TestSoakSeesWhatIsLostByItself shows that sessions which nobody has killed, and which had to be replaced all the same,
+// are a warning, with the cause of the first, and that no request is lost by a kill that meets its repetition.
+func TestSoakSeesWhatIsLostByItself(t *testing.T) {
+	for name, tt := range map[string]struct {
+		server *flaky
+		cause  string
+	}{
+		"old sessions":                     {&flaky{life: 300 * time.Millisecond}, "HTTP 404 Not Found: Session not found"},
+		"connections cut":                  {&flaky{}, ""},
+		"connections cut without sessions": {&flaky{nameless: true}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if tt.server.life == 0 {
+				tt.server.list = tt.server.cutNow
+			}
+			r := Run(t.Context(), &Target{Server: tt.server.serve(t), Soak: 4 * time.Second}, Checks())
+			soak := byID(r)["recovery.soak"]
+			n, ok := soak.Data["lost_by_themselves"].(int)
+			// On a busy machine a server of this kind may lose a session twice under one request, which is lost then.
+			twice := soak.Status == Fail && strings.Contains(soak.Message, "again")
+			if soak.Status != Warn && !twice || !ok || n == 0 || soak.Fix == "" ||
+				!strings.Contains(soak.Message+soak.Detail, "lost by themselves; the first: "+tt.cause) {
+				t.Errorf("%+v", soak)
+			}
+		})
+	}
+}
+
+// TestSoakEndsInTime shows that a request which hangs does not keep a soak from its end, and is lost.
+func TestSoakEndsInTime(t *testing.T) {
+	s := &flaky{}
+	s.list = func(n int, _ http.ResponseWriter, r *http.Request) bool {
+		if n == 30 {
+			s.hang(r)
+			return true
+		}
+		return false
+	}
+	begin := time.Now()
+	r := Run(t.Context(), &Target{Server: s.serve(t), Soak: 2 * time.Second}, Checks())
+	soak := byID(r)["recovery.soak"]
+	if took := time.Since(begin); took > 10*time.Second {
+		t.Errorf("it took %s", took)
+	}
+	if soak.Status != Fail || soak.Class != "timeout" || soak.Data["unanswered"] != 1 || soak.Data["lost"] != 1 ||
+		!strings.Contains(soak.Message, "1 of ") || !strings.Contains(soak.Message, "calls had no answer when the soak ended, the oldest after ") {
+		t.Errorf("%+v", soak)
 	}
 }

@@ -42,11 +42,11 @@ type Target struct {
 	listErrs map[string]error
 	// repeated tells of the lists that had to be asked for twice, by method.
 	repeated map[string]string
-	// healthy is set when the entry's own call was answered as expected.
-	healthy bool
-	drill   drill
-	soak    atomic.Pointer[soak]
-	spans   []Span
+	// health says what became of the entry's own call.
+	health healthState
+	drill  drill
+	soak   atomic.Pointer[soak]
+	spans  []Span
 }
 
 // dialer returns the dialer, never nil.
@@ -76,6 +76,18 @@ func (t *Target) open(ctx context.Context) (*session.Session, error) {
 		}
 	})
 	return t.opened, t.openErr
+}
+
+// current returns the session that stands, nil if there is none. None is opened for it.
+func (t *Target) current(ctx context.Context) *session.Session {
+	if t.sup.Status().State != session.StateReady {
+		return nil
+	}
+	s, err := t.sup.Session(ctx)
+	if err != nil {
+		return nil
+	}
+	return s
 }
 
 // list asks for a list once, through the supervisor, as a command would.
