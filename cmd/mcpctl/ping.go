@@ -53,9 +53,9 @@ the entry), or when the session could not be replaced within --session-wait.
 Percentiles are by nearest rank; beyond 1000 answers they are within 1 %. The
 exit code is 0 if nothing was lost, also after Ctrl-C or at the --deadline; 1 if
 a ping was lost, or none was answered by the deadline. What is under way then
-counts as neither, but as lost if it is older than a second and the interval, or
-if the deadline finds the server away. A server that cannot be opened at first has the exit code that it has everywhere, and
-Ctrl-C before the first result is 130.`,
+counts as neither, but as lost if it is older than 2 s and the interval, or if
+the deadline finds the server away. A server that cannot be opened at first has
+the exit code that it has everywhere, and Ctrl-C before the first result is 130.`,
 		Example: `  mcpctl ping demo -c 3 -i 0.2
   mcpctl ping https://search.example/mcp -w 1m
   mcpctl ping -c 100 -i 20ms -o json -- npx -y @example/notes ~/notes`,
@@ -280,13 +280,15 @@ func (p *pinger) ping(ctx context.Context) bool {
 	switch {
 	case err == nil:
 		p.answer(pong, begin, end)
+	case ctx.Err() != nil && awayAtTheEnd(ctx, err):
+		p.lose(err)
 	case ctx.Err() != nil && end.Sub(begin) > max(p.interval, answerTime):
 		class := session.ClassInterrupted
 		if _, ok := errors.AsType[*deadlineError](context.Cause(ctx)); ok {
 			class = session.ClassTimeout
 		}
 		p.loseAs(string(class), fmt.Sprintf("no answer after %s, when it was all over", render.Milliseconds(end.Sub(begin))))
-	case ctx.Err() != nil && !awayAtTheEnd(ctx, err):
+	case ctx.Err() != nil:
 		p.seq--
 		return false
 	default:
@@ -359,7 +361,7 @@ func (p *pinger) answer(pong session.Pong, begin, end time.Time) {
 }
 
 // answerTime is how old a ping without an answer is at the end when it is no longer one that was merely cut short.
-const answerTime = time.Second
+const answerTime = 2 * time.Second
 
 func (p *pinger) loseAs(class, message string) {
 	p.lost++

@@ -86,3 +86,13 @@ func TestEndsKeepsTheFirstAndTheLast(t *testing.T) {
 		}
 	}
 }
+
+// TestAPingThatHangsToTheEnd shows that a server which falls silent does not end in success because the deadline comes.
+func TestAPingThatHangsToTheEnd(t *testing.T) {
+	t.Parallel()
+	url, _ := silentPing(t)
+	code, out, _ := runHere(t.Context(), t, "", "ping", url, "-w", "4", "-i", "100ms")
+	if code != codeFailed || !strings.Contains(out, "\nseq=1 lost: no answer after ") || !strings.Contains(out, "\n1 sent, 0 received, 1 lost (100%), ") {
+		t.Errorf("exit code %d\n%s", code, out)
+	}
+}

@@ -146,6 +146,9 @@ func (d *Dialer) dial(ctx context.Context, to dialing) (*Session, error) {
 			s.memory, s.offer = mem, o.offer
 			d.log().LogAttrs(ctx, slog.LevelDebug, "session opened", slog.String("server", server.Name), slog.String("transport", s.info.Transport),
 				slog.String("protocol", s.info.ProtocolVersion), slog.Int("attempt", attempt), slog.Duration("elapsed", s.info.Elapsed))
+			if forgotten {
+				s.info.Warnings = append(s.info.Warnings, lostInHandshake)
+			}
 			if attempt > 1 {
 				s.info.Notes = append(s.info.Notes, fmt.Sprintf("the server was ready at attempt %d, after %s", attempt, s.info.Elapsed.Round(time.Millisecond)))
 			}
@@ -186,6 +189,10 @@ func (d *Dialer) dial(ctx context.Context, to dialing) (*Session, error) {
 		backoff = min(2*backoff, maxBackoff)
 	}
 }
+
+// lostInHandshake tells of a session that had to be opened twice: once is a restart, always is several instances, or a
+// server that drops sessions.
+const lostInHandshake = "a session was lost within its handshake, and another was opened"
 
 // passes reports whether the failure of an opening can pass by itself.
 func passes(e *Error) bool {

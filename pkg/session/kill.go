@@ -92,15 +92,19 @@ func (s *Session) killHTTP(ctx context.Context) (Kill, error) {
 		k.Notes = append(k.Notes, fmt.Sprintf("DELETE was not answered: %v", err))
 	case status >= 200 && status < 300:
 		lost, announced, err := s.askDead(ctx)
-		if err != nil {
-			return k, err
-		}
-		if lost {
+		switch {
+		case lost:
 			k.Confirmed, k.Announced = true, announced
 			return k, nil
+		case err != nil && ctx.Err() != nil:
+			return k, err
+		case err != nil:
+			k.Deletion = "accepted"
+			k.Notes = append(k.Notes, fmt.Sprintf("the server accepted DELETE, and what became of the session could not be seen: %v", err))
+		default:
+			k.Deletion = "ignored"
+			k.Notes = append(k.Notes, "the server accepted DELETE, and the session still answered")
 		}
-		k.Deletion = "ignored"
-		k.Notes = append(k.Notes, "the server accepted DELETE, and the session still answered")
 	default:
 		k.Deletion = fmt.Sprintf("refused with %d", status)
 		k.Notes = append(k.Notes, fmt.Sprintf("the server answered DELETE with %d %s", status, http.StatusText(status)))

@@ -415,7 +415,9 @@ func (s *Supervisor) begin(whole Limit, patience time.Time) *attempt {
 				err = lost
 				break
 			}
-			sess, err = s.dialer.dial(ctx, to) // as any session that is lost within its handshake
+			if sess, err = s.dialer.dial(ctx, to); err == nil { // as any session that is lost within its handshake
+				sess.info.Warnings = append(sess.info.Warnings, lostInHandshake)
+			}
 		}
 		s.mu.Lock()
 		s.opening = nil
