@@ -114,7 +114,7 @@ ready, and with --kill-session=N the least, the median and the greatest of N kil
 					f.Message = d.which("no fresh session came: " + f.Message)
 					if r.kill.Deletion != "" {
 						f.Detail = strings.TrimPrefix(f.Detail+"\nDELETE was "+r.kill.Deletion+
-							": the old session is still alive at the server, which matters if it has one at a time", "\n")
+							": the old session may still be alive at the server, which matters if it has one at a time", "\n")
 					}
 					return f
 				case r.handshakes == 0:

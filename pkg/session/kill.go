@@ -25,7 +25,7 @@ type Kill struct {
 	// PID is the process id of the child that was killed, 0 on other transports.
 	PID int
 	// Deletion says, of a session that got a made-up id, why DELETE was not enough: "refused with 405", "not answered",
-	// "ignored".
+	// "ignored", "accepted" when its effect could not be seen.
 	Deletion string
 	// Notes tell what was odd, one sentence each.
 	Notes []string
