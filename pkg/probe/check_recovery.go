@@ -110,7 +110,7 @@ ready, and with --kill-session=N the least, the median and the greatest of N kil
 			for _, r := range lost {
 				switch {
 				case r.handshakes == 0 && r.err != nil:
-					f := afterLoss(r.err)
+					f := failure(r.err)
 					f.Message = d.which("no fresh session came: " + f.Message)
 					if r.kill.Deletion != "" {
 						f.Detail = strings.TrimPrefix(f.Detail+"\nDELETE was "+r.kill.Deletion+
@@ -194,7 +194,7 @@ what became of them, and exactly one may have been answered.`,
 			d := &t.drill
 			last := d.last()
 			if last.err != nil {
-				f := afterLoss(last.err)
+				f := failure(last.err)
 				f.Message = d.which(f.Message)
 				return f
 			}

@@ -3,7 +3,6 @@ package probe
 import (
 	"context"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/mcpctl/mcpctl/internal/latency"
@@ -81,16 +80,8 @@ func (d *drill) run(ctx context.Context, t *Target) {
 }
 
 func (d *drill) stop(err error) {
-	f := afterLoss(err)
-	d.broke = &f
-}
-
-// afterLoss turns the failure of a request that met a lost session into a finding. What limits the wait for another
-// session is not what limits that for the first.
-func afterLoss(err error) Finding {
 	f := failure(err)
-	f.Fix = strings.ReplaceAll(f.Fix, "; --wait 30s waits for one that is starting", "; --session-wait 30s waits longer for its return")
-	return f
+	d.broke = &f
 }
 
 // request makes the request after a kill, on the road that every command takes.

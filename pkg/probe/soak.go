@@ -263,7 +263,7 @@ func (k *soak) call(ctx context.Context) {
 	if k.firstLoss == nil {
 		f := Finding{Status: Fail, Class: "failed", Message: wrong}
 		if err != nil {
-			f = afterLoss(err)
+			f = failure(err)
 		}
 		k.firstLoss = &f
 	}

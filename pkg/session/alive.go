@@ -20,7 +20,7 @@ func (s *Session) Alive(ctx context.Context) error {
 // answers reports, by nil, that the server answered a request in whatever way.
 func (s *Session) answers(ctx context.Context, method string) error {
 	_, err := s.Raw(ctx, method, nil)
-	if e, ok := errors.AsType[*Error](err); ok && e.kind == kindAnswered {
+	if e, ok := errors.AsType[*Error](err); ok && e.answered() {
 		return nil
 	}
 	return err

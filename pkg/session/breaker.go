@@ -23,9 +23,6 @@ type breaker struct {
 	trying bool
 }
 
-// refusing returns until when requests are refused, zero if they are not.
-func (b *breaker) refusing() time.Time { return b.until }
-
 // close lets all requests through again.
 func (b *breaker) close(s *Supervisor) {
 	wasOpen := !b.until.IsZero()

@@ -50,8 +50,8 @@ type Dialer struct {
 	// session or a supervisor (Close). If nil, nobody is told.
 	OnWait func(server string, wait time.Duration, why *Error)
 	// OnNotification is called with each notification of a server, from one goroutine at a time for a session. It must not
-	// block, nor wait for the end of a session or a supervisor (Close). If it is set, sessions over HTTP keep the stream open on which servers say what they are not asked; if nil, only
-	// what comes with the answers to requests is noticed.
+	// block, nor wait for the end of a session or a supervisor (Close). If it is set, sessions over HTTP keep the stream open
+	// on which servers say what they are not asked; if nil, only what comes with the answers to requests is noticed.
 	OnNotification func(server string, n Notification)
 	// LogDir is where the standard error of children is kept, one file for each server; see [LogFile]. It need not exist. If
 	// empty, only the last lines are kept, in memory.
@@ -175,7 +175,7 @@ func (d *Dialer) dial(ctx context.Context, to dialing) (*Session, error) {
 			if err.RetryAfter > 0 {
 				err.Hint = fmt.Sprintf("the server asks to wait %s, which is past the limit %s", err.RetryAfter, whole)
 			}
-			return nil, gaveUp(err, attempt, time.Since(begin))
+			return nil, gaveUp(err, attempt, time.Since(begin), whole)
 		}
 		d.log().LogAttrs(ctx, slog.LevelDebug, "opening failed, trying again", slog.String("server", server.Name),
 			slog.Int("attempt", attempt), slog.Duration("pause", pause), slog.Any("error", err))
@@ -184,7 +184,7 @@ func (d *Dialer) dial(ctx context.Context, to dialing) (*Session, error) {
 			if errors.Is(context.Cause(ctx), context.Canceled) {
 				return nil, classify(evidence{server: server.Name, method: "connect", ctx: context.Cause(ctx), err: err})
 			}
-			return nil, gaveUp(err, attempt, time.Since(begin))
+			return nil, gaveUp(err, attempt, time.Since(begin), whole)
 		}
 		backoff = min(2*backoff, maxBackoff)
 	}
@@ -210,15 +210,23 @@ func passes(e *Error) bool {
 	return false
 }
 
-func gaveUp(e *Error, attempts int, elapsed time.Duration) *Error {
+func gaveUp(e *Error, attempts int, elapsed time.Duration, whole Limit) *Error {
 	e.Retryable = true
 	if attempts > 1 {
 		e.Message = fmt.Sprintf("%s (tried %d times in %s)", e.Message, attempts, elapsed.Round(100*time.Millisecond))
 	}
-	if e.Hint == "" {
+	switch {
+	case whole.Name == sessionWait && e.RetryAfter == 0:
+		e.Hint = moreTime(whole)
+	case e.Hint == "":
 		e.Hint = "see that the server is running; --wait 30s waits for one that is starting"
 	}
 	return e
+}
+
+// moreTime is what can be done about a server that did not come back in time.
+func moreTime(wait Limit) string {
+	return fmt.Sprintf("see that the server is running; %s %s gives it more time to come back", wait.Flag(), 2*wait.Value)
 }
 
 // noticeable is the least wait that somebody is told of.

@@ -343,11 +343,8 @@ func (s *Supervisor) sign(sess *Session) *Error {
 	ask := func(method func(context.Context) error) *Error {
 		ctx, cancel := withLimit(s.ctx, bound)
 		defer cancel()
-		e, ok := method(ctx).(*Error) //nolint:errorlint // it is ours, and not wrapped
-		if !ok {
-			return nil
-		}
-		return weigh(e, Request{Repeatable: true})
+		e, _ := method(ctx).(*Error) //nolint:errorlint // it is ours, and not wrapped
+		return e
 	}
 	e := ask(sess.Alive)
 	if e != nil && e.kind == kindTimeout {
@@ -359,10 +356,10 @@ func (s *Supervisor) sign(sess *Session) *Error {
 		}
 		e = second
 	}
-	if e == nil || !decide(e.kind, true).fresh && !unauthorized(e) {
-		return nil
+	if e == nil || unauthorized(e) {
+		return e
 	}
-	return e
+	return gone(e)
 }
 
 // unauthorized reports whether the server does not let us in any more: a 403 may concern one request alone.

@@ -51,6 +51,8 @@ const (
 	MinConnect = time.Second
 	// DefaultRequest is for tools that work for minutes.
 	DefaultRequest = 300 * time.Second
+	// sessionWait is the name of the limit for a replacement.
+	sessionWait = "session_wait"
 	// DefaultSessionWait is a server's restart.
 	DefaultSessionWait = 15 * time.Second
 	// DefaultWait is short: a server that is down must be reported soon.
@@ -76,9 +78,9 @@ func LimitsFor(server config.Server) Limits {
 		connect.Value = server.Wait
 	}
 
-	sessionWait := Limit{Name: "session_wait", Value: DefaultSessionWait, Source: "built-in"}
+	fresh := Limit{Name: sessionWait, Value: DefaultSessionWait, Source: "built-in"}
 	if server.Command != "" {
-		sessionWait.Value, sessionWait.Source = connect.Value, "the connect limit"
+		fresh.Value, fresh.Source = connect.Value, "the connect limit"
 	}
 	request := configured(Limit{Name: "timeout", Value: DefaultRequest, Source: "built-in"}, server.Timeout, server)
 	most := Limit{Name: "max_timeout", Value: capShare * request.Value, Source: "3 times the request limit"}
@@ -87,7 +89,7 @@ func LimitsFor(server config.Server) Limits {
 		Connect:     connect,
 		Request:     request,
 		MaxRequest:  most,
-		SessionWait: configured(sessionWait, server.SessionWait, server),
+		SessionWait: configured(fresh, server.SessionWait, server),
 		Wait:        wait,
 	}
 }

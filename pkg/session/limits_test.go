@@ -169,8 +169,10 @@ func TestTL06RequestLimit(t *testing.T) {
 // the limit over all.
 func TestTL06Progress(t *testing.T) {
 	_, overHTTP := fault(t, "progress-keepalive")
-	for name, server := range map[string]config.Server{"http": overHTTP, "stdio": faultChild(t, "progress-keepalive")} {
-		short := server
+	_, another := fault(t, "progress-keepalive") // it ends a request by its number, whose session it may be
+	child := faultChild(t, "progress-keepalive")
+	for name, servers := range map[string][2]config.Server{"http": {overHTTP, another}, "stdio": {child, child}} {
+		server, short := servers[0], servers[1]
 		short.Timeout, short.MaxTimeout = 2*time.Second, 3*time.Second
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

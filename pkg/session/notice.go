@@ -299,7 +299,7 @@ func (s *Supervisor) prepare(ctx context.Context, sess *Session) error {
 			}
 			s.dialer.log().WarnContext(ctx, "not set again on the fresh session", "server", s.server.Name, "what", what, "error", err)
 			sess.note(fmt.Sprintf("%s could not be set again: %v", what, err))
-			if e, ok := errors.AsType[*Error](err); ok && decide(e.kind, true).fresh && weigh(e, Request{Repeatable: true}).kind != kindBusy {
+			if gone(err) != nil {
 				mu.Lock()
 				defer mu.Unlock()
 				lost = err
@@ -349,7 +349,7 @@ func (s *Supervisor) refresh(sess *Session) {
 	ctx, cancel := context.WithTimeout(s.ctx, signBound)
 	defer cancel()
 	list, err := sess.List(ctx, "tools/list")
-	if e, ok := errors.AsType[*Error](err); ok && decide(e.kind, true).fresh && weigh(e, Request{Repeatable: true}).kind != kindBusy {
+	if e := gone(err); e != nil {
 		s.lost(sess, e.Message)
 	}
 	if err == nil {

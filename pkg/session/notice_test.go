@@ -426,7 +426,9 @@ func TestSE08SilentSubscription(t *testing.T) {
 				}
 				return hit
 			}
-			s := NewSupervisor(nil, r.entry())
+			server := r.entry()
+			server.SessionWait = 8 * time.Second // less than two subscriptions may take one after the other
+			s := NewSupervisor(nil, server)
 			defer func() { _ = s.Close() }()
 			for _, uri := range []string{"a://1", "a://2"} {
 				if err := s.Subscribe(t.Context(), uri); err != nil {
@@ -436,6 +438,11 @@ func TestSE08SilentSubscription(t *testing.T) {
 			r.forget()
 			if _, err := list(t.Context(), s); err != nil {
 				t.Error(err)
+			}
+			r.mu.Lock()
+			defer r.mu.Unlock()
+			if want := map[string]int{"silent": 2, "lost": 3}[name]; r.issued != want {
+				t.Errorf("%d sessions were opened, want %d", r.issued, want)
 			}
 		})
 	}

@@ -206,7 +206,7 @@ func (s *Supervisor) notReplaced(failure *Error, err error, rec *Recovery, harml
 	out.Message = fmt.Sprintf("the session was lost (%s) and could not be replaced: %s", failure.Message, why)
 	out.Hint = e.Hint
 	if again(e) && e.RetryAfter == 0 {
-		out.Hint = fmt.Sprintf("see that the server is running; %s %s gives it more time to come back", s.limits.SessionWait.Flag(), 2*s.limits.SessionWait.Value)
+		out.Hint = moreTime(s.limits.SessionWait)
 	}
 	out.Retryable = mayPass(e) && failure.Outcome != OutcomeUnknown // without the risk of a second execution
 	if e.last != nil && e.Status == 0 {
@@ -331,6 +331,18 @@ func weigh(e *Error, req Request) *Error {
 		return &out
 	case !req.Repeatable && mayHaveRun(e):
 		return unknownOutcome(e, nil)
+	}
+	return e
+}
+
+// gone returns the failure of a harmless request if it says that the session is of no use any more, else nil.
+func gone(err error) *Error {
+	e, ok := errors.AsType[*Error](err)
+	if !ok {
+		return nil
+	}
+	if e = weigh(e, Request{Repeatable: true}); !decide(e.kind, true).fresh {
+		return nil
 	}
 	return e
 }

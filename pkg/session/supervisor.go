@@ -165,7 +165,7 @@ func (s *Supervisor) Events(ctx context.Context) <-chan Event { return s.feeds[0
 // snapshot returns the status. s.mu is held.
 func (s *Supervisor) snapshot() Status {
 	st := s.status
-	st.Generation, st.Failures, st.Refusing = s.generation, s.keeper.failures, s.breaker.refusing()
+	st.Generation, st.Failures, st.Refusing = s.generation, s.keeper.failures, s.breaker.until
 	if s.opening == nil && s.current == nil {
 		st.Next = s.keeper.next
 	}
