@@ -332,10 +332,11 @@ func (o *doctorOptions) next(a *app, reports []probe.Report) string {
 
 // checkBody is a check inside a JSON document.
 type checkBody struct {
-	ID    string   `json:"id"`
-	Title string   `json:"title"`
-	Why   string   `json:"why"`
-	Needs []string `json:"needs"`
+	ID     string   `json:"id"`
+	Title  string   `json:"title"`
+	Why    string   `json:"why"`
+	Remedy string   `json:"remedy"`
+	Needs  []string `json:"needs"`
 }
 
 func (o *doctorOptions) listChecks(cmd *cobra.Command, a *app) error {
@@ -357,7 +358,7 @@ func (o *doctorOptions) listChecks(cmd *cobra.Command, a *app) error {
 }
 
 func newCheckBody(c probe.Check) checkBody {
-	return checkBody{ID: c.ID, Title: c.Title, Why: oneParagraph(c.Why), Needs: append([]string{}, c.Needs...)}
+	return checkBody{ID: c.ID, Title: c.Title, Why: oneParagraph(c.Why), Remedy: oneParagraph(c.Remedy), Needs: append([]string{}, c.Needs...)}
 }
 
 func oneParagraph(text string) string { return strings.Join(strings.Fields(text), " ") }
@@ -379,7 +380,8 @@ func (o *doctorOptions) explainCheck(cmd *cobra.Command, a *app) error {
 		if width == 0 {
 			width = 80
 		}
-		text := fmt.Sprintf("%s: %s\n\n%s\n", c.ID, c.Title, render.Wrap(oneParagraph(c.Why), width, ""))
+		text := fmt.Sprintf("%s: %s\n\n%s\n\nTo mend it: %s\n", c.ID, c.Title, render.Wrap(oneParagraph(c.Why), width, ""),
+			strings.TrimPrefix(render.Wrap("To mend it: "+oneParagraph(c.Remedy), width, ""), "To mend it: "))
 		if len(c.Needs) > 0 {
 			text += "\nIt needs: " + strings.Join(c.Needs, ", ") + "\n"
 		}

@@ -55,8 +55,10 @@ type Check struct {
 	// ID is stable and dotted; the part before the first dot is the stage ("session.open").
 	ID    string
 	Title string
-	// Why says what the check means, why it matters and how to mend it, for --explain.
+	// Why says what the check means and why it matters, and to which clients.
 	Why string
+	// Remedy says how to mend what the check finds.
+	Remedy string
 	// Needs are the IDs that must not have failed, been skipped or stayed unknown before this check can be run.
 	Needs []string
 	// Applies reports whether the question makes sense for the target. If nil, it always does. A check that does not
@@ -66,6 +68,9 @@ type Check struct {
 	Limit time.Duration
 	// Run asks. It must end when ctx does.
 	Run func(context.Context, *Target) Finding
+	// Each asks in place of Run, for a check that makes a row for each of many things. The IDs of the rows are of the
+	// check's stage. It returns at least one row.
+	Each func(context.Context, *Target) []Result
 }
 
 // Stage returns the part of the check's ID before the first dot.

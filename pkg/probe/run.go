@@ -20,25 +20,23 @@ func Run(ctx context.Context, t *Target, checks []Check) Report {
 		if c.Applies != nil && !c.Applies(t) {
 			continue
 		}
-		r := Result{ID: c.ID, Title: c.Title}
 		if root := unmet(c.Needs, blocked); root != "" {
-			r.Finding, r.Blocked = Finding{Status: Skip, Message: "needs " + root}, root
 			blocked[c.ID] = root
-		} else {
-			if ctx.Err() == nil {
-				start := time.Now()
-				r.Finding = ask(ctx, c, t)
-				r.Elapsed = time.Since(start)
-			}
+			report.Results = append(report.Results, Result{
+				ID: c.ID, Title: c.Title, Blocked: root, Finding: Finding{Status: Skip, Message: "needs " + root},
+			})
+			continue
+		}
+		for _, r := range rows(ctx, c, t) {
 			if ctx.Err() != nil && r.Status != Pass && r.Status != Skip && !r.partial {
 				// What was seen after the end of the examination is the end of the examination.
 				r.Finding = Finding{Status: Unknown, Message: "not checked: " + context.Cause(ctx).Error()}
 			}
-			if r.Status == Fail || r.Status == Unknown {
-				blocked[c.ID] = c.ID
+			if (r.Status == Fail || r.Status == Unknown) && blocked[c.ID] == "" {
+				blocked[c.ID] = r.ID
 			}
+			report.Results = append(report.Results, r)
 		}
-		report.Results = append(report.Results, r)
 	}
 	if t.opened != nil {
 		report.Transport = t.opened.Info().Transport
@@ -60,28 +58,53 @@ func unmet(needs []string, blocked map[string]string) string {
 	return ""
 }
 
-// ask runs one check. A check that panics is broken, not the server.
-func ask(ctx context.Context, c Check, t *Target) (f Finding) {
+// rows runs one check and returns its rows: one, but for a check that looks at each of many things.
+func rows(ctx context.Context, c Check, t *Target) []Result {
+	if ctx.Err() != nil {
+		return []Result{{ID: c.ID, Title: c.Title, Finding: Finding{Status: Unknown}}}
+	}
+	begin := time.Now()
+	ctx, cancel := bounded(ctx, c.Limit)
+	defer cancel()
+	if c.Each != nil {
+		var many []Result
+		if broken := guarded(func() { many = c.Each(ctx, t) }); broken != nil {
+			many = []Result{{ID: c.ID, Title: c.Title, Elapsed: time.Since(begin), Finding: *broken}}
+		}
+		return many
+	}
+	var f Finding
+	if broken := guarded(func() { f = c.Run(ctx, t) }); broken != nil {
+		f = *broken
+	}
+	return []Result{{ID: c.ID, Title: c.Title, Elapsed: time.Since(begin), Finding: f}}
+}
+
+// guarded runs a check. One that panics is broken, not the server: the finding says so.
+func guarded(run func()) (broken *Finding) {
 	defer func() {
 		if p := recover(); p != nil {
 			stack := strings.Split(string(debug.Stack()), "\n")
-			f = Finding{
+			broken = &Finding{
 				Status: Unknown, Message: fmt.Sprintf("the check itself broke: %v", p),
 				Detail: strings.Join(stack[:min(len(stack), 12)], "\n"),
 				Fix:    "this is a defect of mcpctl: please report it",
 			}
 		}
 	}()
-	limit := c.Limit
+	run()
+	return nil
+}
+
+// bounded sets the limit of a check.
+func bounded(ctx context.Context, limit time.Duration) (context.Context, context.CancelFunc) {
 	if limit == 0 {
 		limit = defaultLimit
 	}
-	if limit > 0 {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeoutCause(ctx, limit, fmt.Errorf("no answer within the %s that a check has", limit))
-		defer cancel()
+	if limit < 0 {
+		return ctx, func() {}
 	}
-	return c.Run(ctx, t)
+	return context.WithTimeoutCause(ctx, limit, fmt.Errorf("no answer within the %s that a check has", limit))
 }
 
 // defaultLimit bounds a check. It is what a person waits for the answer to a simple question.

@@ -21,6 +21,7 @@ func callHealth() Check {
 health of an entry names a tool that shows it, and what the answer must be like: is_error, contains, matches, equals, max_ms. Its
 arguments are checked against the tool's schema, and it is called once. The stage recovery calls it again only if the tool says of
 itself that it only reads (readOnlyHint). mcpctl calls no tool that the entry does not name.`,
+		Remedy:  `See what stands behind the tool: its database, its token, its upstream. If the answer is right, correct health.expect.`,
 		Applies: func(t *Target) bool { return t.Server.Health != nil },
 		Run: func(ctx context.Context, t *Target) Finding {
 			call, problem := t.healthCall(ctx)

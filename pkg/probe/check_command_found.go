@@ -9,6 +9,7 @@ func commandFound() Check {
 		ID: "command.found", Title: "command is found", Needs: []string{"config.variables"}, Applies: stdio,
 		Why: `The command is looked up on the PATH that the child process gets. A desktop application often has another PATH than
 your terminal, so a command that works here may be missing there: the full path works in both.`,
+		Remedy: `Install the program, correct its name, or give its full path.`,
 		Run: func(_ context.Context, t *Target) Finding {
 			path, err := t.dialer().FindCommand(t.expanded)
 			if err != nil {

@@ -13,6 +13,7 @@ func shutdownClose() Check {
 		ID: "shutdown.close", Title: "session ends", Needs: []string{"session.open"},
 		Why: `A stdio server should end by itself when its standard input ends; clients wait for that before they kill it, so one that
 ignores it delays every command. Nothing it started may be left running.`,
+		Remedy: `Exit with status 0 when standard input ends, and end what was started; answer DELETE at once.`,
 		Run: func(ctx context.Context, t *Target) Finding {
 			s := t.current(ctx)
 			if s == nil {

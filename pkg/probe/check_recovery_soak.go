@@ -24,6 +24,7 @@ list, or the call that the key health names if it was answered before and its to
 Every request must be answered, once. Told are the kills, the recoveries, what was lost or answered twice, and how long it took until a loss was noticed
 and until a fresh session stood ready. Sessions that nobody had killed and that had to be replaced all the same are a warning: a
 client without recovery would have stopped there. What is still open when the time is over has a short grace, and is lost then.`,
+		Remedy: `Look at what was lost, and at what the server logged at that moment.`,
 		Run: func(ctx context.Context, t *Target) Finding {
 			before := t.sup.Stats().Handshakes
 			k := newSoak(ctx, t)

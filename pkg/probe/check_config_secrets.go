@@ -1,0 +1,26 @@
+package probe
+
+import (
+	"context"
+	"strings"
+)
+
+func configSecrets() Check {
+	return Check{
+		ID: "config.secrets", Title: "secrets are not literal", Needs: []string{"config.entry"},
+		Why: `A token that stands in the configuration itself is copied with it: into backups, dotfile repositories, bug reports.
+Keep it in the environment and write ${NAME}.`,
+		Remedy: `Put the value into a variable of the environment, and write ${NAME} in its place.`,
+		Run: func(_ context.Context, t *Target) Finding {
+			literal := writtenSecrets(t)
+			if len(literal) == 0 {
+				return pass("none")
+			}
+			places := make([]string, len(literal))
+			for i, l := range literal {
+				places[i] = l.Place
+			}
+			return warn("literal secret in "+strings.Join(places, ", "), "put the value into a variable and write ${NAME} in its place")
+		},
+	}
+}

@@ -1,0 +1,29 @@
+package probe
+
+import (
+	"context"
+)
+
+func configVariables() Check {
+	return Check{
+		ID: "config.variables", Title: "variables are set", Needs: []string{"config.entry"},
+		Why: `${NAME} in an entry stands for a variable of the environment. Nothing is started or sent with one that is not set: a
+server would get the placeholder for a token, and refuse it with an error that hides the cause.`,
+		Remedy: `Set the variables where mcpctl runs, or give them defaults: ${NAME:-default}.`,
+		Run: func(_ context.Context, t *Target) Finding {
+			lookup := t.Lookup
+			if lookup == nil {
+				lookup = func(string) (string, bool) { return "", false }
+			}
+			expanded, secrets, err := t.Server.Expand(lookup, t.Home)
+			if t.OnSecrets != nil {
+				t.OnSecrets(secrets)
+			}
+			if err != nil {
+				return Finding{Status: Fail, Message: err.Error(), Class: "config", Fix: "set the variables, or give defaults: ${NAME:-default}"}
+			}
+			t.expanded = expanded
+			return pass("all set")
+		},
+	}
+}

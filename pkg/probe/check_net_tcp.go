@@ -1,0 +1,47 @@
+package probe
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"strings"
+)
+
+func netTCP() Check {
+	return Check{
+		ID: "net.tcp", Title: "port accepts connections", Needs: []string{"net.dns"}, Applies: overHTTP,
+		Why: `Something must listen at the host and port of the URL. "Connection refused" means that the machine is there and nothing
+listens on the port; no answer at all means a firewall, or a machine that is not there.`,
+		Remedy: `Start the server, correct the port, or open the firewall.`,
+		Run: func(ctx context.Context, t *Target) Finding {
+			r, other := way(t, "connects to it")
+			if other != nil {
+				return *other
+			}
+			host, port := r.Host, r.Port
+			ctx, cancel := netLimit(ctx, t)
+			defer cancel()
+			addrs, err := net.DefaultResolver.LookupHost(ctx, host)
+			if err != nil {
+				return Finding{Status: Unknown, Message: fmt.Sprintf("%s: %s", host, dnsText(err))}
+			}
+			good, bad := dialAll(ctx, addrs, port)
+			data := map[string]any{"reachable": good, "unreachable": bad}
+			switch {
+			case len(good) == 0:
+				return Finding{
+					Status: Fail, Class: "connect", Message: strings.Join(bad, "; "), Data: data,
+					Fix: "start the server, or check the port in the URL",
+				}
+			case len(bad) > 0 && !local(host):
+				return Finding{
+					Status: Warn, Message: strings.Join(bad, "; "), Data: data,
+					Fix: "some clients try only one address: make the server listen on all of them, or drop the name's other addresses",
+				}
+			}
+			f := pass(strings.Join(good, ", "))
+			f.Data = data
+			return f
+		},
+	}
+}

@@ -1,0 +1,29 @@
+package probe
+
+import (
+	"context"
+	"fmt"
+	"strings"
+)
+
+func sessionNoise() Check {
+	return Check{
+		ID: "session.noise", Title: "standard output is clean", Needs: []string{"session.open"}, Applies: stdio,
+		Why: `A stdio server's standard output is for MCP messages alone; anything else belongs on standard error. mcpctl passes over
+such lines, but several clients end the connection at the first one.`,
+		Remedy: `Write logs and banners to standard error.`,
+		Run: func(_ context.Context, t *Target) Finding {
+			n := t.opened.Noise()
+			if n.Lines == 0 {
+				return pass("only MCP messages")
+			}
+			f := warn(fmt.Sprintf("%d line(s) are not MCP; line %d is %q", n.Lines, n.Number, n.First), "write logs and banners to standard error")
+			if strings.HasPrefix(strings.ToLower(n.First), "content-length:") {
+				f = warn("the server puts Content-Length headers before its messages, as LSP does",
+					"write each message as one line of JSON, with nothing before it: clients of MCP read lines")
+			}
+			f.Data = map[string]any{"lines": n.Lines, "first": n.First, "line_number": n.Number}
+			return f
+		},
+	}
+}

@@ -1,0 +1,42 @@
+package probe
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+func sessionOpen() Check {
+	return Check{
+		ID: sessionOpenID, Title: "session opens", Limit: ownLimits,
+		Needs: []string{"config.variables", "command.found", "auth.access"},
+		Why: `Everything up to a usable session must be over within the connect limit: starting or dialing, the handshake, the
+initialized notification. For a child process, what it wrote to standard error and its exit status usually name the cause.`,
+		Remedy: `Read the evidence below the cause: the end of standard error and the exit status of a child, the status and the first bytes of an HTTP answer.`,
+		Run: func(ctx context.Context, t *Target) Finding {
+			s, err := t.open(ctx)
+			if err != nil {
+				return lostInOpening(failure(err))
+			}
+			info, limits := s.Info(), t.sup.Limits()
+			name := strings.TrimSpace(info.ServerName + " " + info.ServerVersion)
+			if name == "" {
+				name = "unnamed server"
+			}
+			f := pass(fmt.Sprintf("%s, %s, protocol %s", name, info.Transport, info.ProtocolVersion))
+			if len(info.Warnings) > 0 { // it opened all the same
+				f = warn(f.Message+"; "+info.Warnings[0], "mend that in the server, or in what stands before it: other clients may not get over it")
+			}
+			f.Detail = strings.Join(append(slices.Concat(info.Warnings, info.Notes),
+				"limits: "+limits.Connect.String()+", "+limits.Request.String()), "\n")
+			f.Data = map[string]any{
+				"transport": info.Transport, "era": string(info.Era), "protocol_version": info.ProtocolVersion,
+				"server_name": info.ServerName, "server_version": info.ServerVersion,
+				"connect_timeout_ms": limits.Connect.Value.Milliseconds(), "connect_timeout_source": limits.Connect.Source,
+				"opened_in_ms": milliseconds(info.Elapsed),
+			}
+			return f
+		},
+	}
+}

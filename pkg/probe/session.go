@@ -1,0 +1,53 @@
+package probe
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/mcpctl/mcpctl/pkg/session"
+)
+
+// sessionOpenID is the check that tells whether a server works at all.
+const sessionOpenID = "session.open"
+
+// lostInOpening says what it means that a session which was just given is not known any more.
+func lostInOpening(f Finding) Finding {
+	if f.Class == string(session.ClassSession) {
+		f.Message = fmt.Sprintf("the same session was accepted by one request and rejected by the next (%s); several instances without shared sessions?", f.Message)
+		f.Fix = "let the instances behind the address share their sessions, or route each session to one of them"
+	}
+	return f
+}
+
+// idleGap is a pause that a server must survive between two requests.
+const idleGap = 50 * time.Millisecond
+
+func pause(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// use makes a request: ping, where there is one, else what harmless makes. A server that does not answer ping may still
+// work, and protocol.ping tells of it.
+func use(ctx context.Context, t *Target) error {
+	if t.opened.Info().Era == session.EraLegacy {
+		const patience = 3 * time.Second
+		ctx, cancel := context.WithTimeoutCause(ctx, patience, fmt.Errorf("no answer within %s", patience))
+		defer cancel()
+		if err := ping(ctx, t); err == nil || session.ClassOf(err) == session.ClassAnswered {
+			return nil
+		}
+	}
+	_, err := harmless(ctx, t)
+	return err
+}
+
+// milliseconds returns a duration in milliseconds, with microseconds as decimals.
+func milliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
