@@ -116,6 +116,8 @@ type Child struct {
 	Cancels Counter
 	// Strays counts the responses that belonged to no request.
 	Strays atomic.Int64
+	// Odd collects what the server does otherwise than the specification says.
+	Odd Oddities
 
 	mu      sync.Mutex
 	fault   *Fault
@@ -553,6 +555,7 @@ func (k *Child) receive(raw json.RawMessage) bool {
 	e, _ := parseEnvelope(raw)
 	data := []byte(raw)
 	k.notify.notify(e, data)
+	k.Odd.heard(e)
 	if e.isResponse() {
 		data = k.deliver(e, data)
 		if data == nil {
@@ -593,9 +596,11 @@ func (k *Child) deliver(e envelope, data []byte) []byte {
 	if !ok {
 		if !over { // what comes later was asked for, by a request that was given up at the end
 			k.Strays.Add(1)
+			k.Odd.note(OddStray, "a response with the id %.40s, which no request has", e.ID)
 		}
 		return data
 	}
+	k.Odd.own(e, envelope{ID: call.id})
 	call.ex.answer(e)
 	return withOwnID(data, e, envelope{ID: call.id})
 }

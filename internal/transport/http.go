@@ -24,6 +24,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"mime"
 	"net"
 	"net/http"
@@ -113,6 +114,8 @@ type HTTP struct {
 	Cancels Counter
 	// Strays counts the responses that belonged to no request.
 	Strays atomic.Int64
+	// Odd collects what the server does otherwise than the specification says.
+	Odd Oddities
 
 	mu      sync.Mutex
 	pending map[string]pendingCall
@@ -162,6 +165,19 @@ func (h *HTTP) Client() *http.Client {
 		Transport:     h,
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
+}
+
+// Sibling returns the round tripper of another connection to the same endpoint, on the same way and with the same headers,
+// over which those in header are laid. It uses each TCP connection once.
+func (h *HTTP) Sibling(header http.Header) *HTTP {
+	opts := h.opts
+	opts.Header = opts.Header.Clone()
+	if opts.Header == nil {
+		opts.Header = http.Header{}
+	}
+	maps.Copy(opts.Header, header)
+	opts.NoReuse, opts.Listen, opts.Notify, opts.OnListen, opts.Authorizes = true, false, nil, nil, false
+	return NewHTTP(opts)
 }
 
 // Close ends all requests and closes all TCP connections. It is the kill switch: an orderly end of the MCP session comes
@@ -353,6 +369,9 @@ func (x *roundTrip) send(ctx context.Context, req *http.Request, body []byte) (*
 				stale++ // the server had closed an idle connection: nothing was written
 				hop--
 				continue
+			}
+			if x.way.reused && x.fault.Written && ctx.Err() == nil {
+				x.h.Odd.note(OddReuse, "%s on a connection that had been used before: %v", cmp.Or(x.msg.Method, req.Method), plainNetError(err))
 			}
 			return nil, x.netFault(err)
 		}
@@ -547,7 +566,10 @@ func (x *roundTrip) answered(resp *http.Response) (*http.Response, error) {
 	}
 	media, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
 	if media == "" || x.h.opts.AnyContent {
-		media = sniff(resp)
+		claimed := media
+		if media = sniff(resp); claimed != media && media != "" {
+			x.h.Odd.note(OddContentType, "%s is answered with %s, and Content-Type says %s", x.msg.Method, media, cmp.Or(claimed, "nothing"))
+		}
 	}
 	switch media {
 	case "text/event-stream":
@@ -604,6 +626,9 @@ func (x *roundTrip) wholeAnswer(resp *http.Response) (*http.Response, error) {
 	discard(resp.Body)
 	var messages [][]byte
 	var found bool
+	if b := trimMessage(data); len(b) > 0 && b[0] == '[' {
+		x.h.Odd.note(OddBatch, "the response to %s stands in an array", x.msg.Method)
+	}
 	for _, m := range splitBatch(data) {
 		e, ok := parseEnvelope(m)
 		if !ok {
@@ -611,7 +636,7 @@ func (x *roundTrip) wholeAnswer(resp *http.Response) (*http.Response, error) {
 		}
 		if e.isResponse() {
 			if !x.mine(e) {
-				x.h.Strays.Add(1)
+				x.h.stray(e)
 				continue
 			}
 			found = true
@@ -619,6 +644,7 @@ func (x *roundTrip) wholeAnswer(resp *http.Response) (*http.Response, error) {
 			m = withOwnID(m, e, x.msg)
 		}
 		x.h.opts.Notify.notify(e, m)
+		x.h.Odd.heard(e)
 		messages = append(messages, m)
 	}
 	if !found {
@@ -648,6 +674,7 @@ func (x *roundTrip) mine(e envelope) bool {
 }
 
 func (x *roundTrip) answer(e envelope) {
+	x.h.Odd.own(e, x.msg)
 	x.ex.answer(e)
 	x.h.forget(x.msg)
 }
@@ -681,6 +708,7 @@ func (x *roundTrip) stream(resp *http.Response, own string) {
 			}
 		}
 		h.opts.Notify.notify(e, data)
+		h.Odd.heard(e)
 		ev.data = data
 		return ev, true, nil
 	}
@@ -706,6 +734,9 @@ var errNoResponse = errors.New("the stream ended before the response")
 // notified looks at the answer to a notification or to a response of ours.
 func (x *roundTrip) notified(resp *http.Response) (*http.Response, error) {
 	if resp.StatusCode < 200 || resp.StatusCode > 299 {
+		if x.msg.Method == "" {
+			x.h.Odd.note(OddReply, "our answer to a request of the server's got HTTP %d", resp.StatusCode)
+		}
 		return nil, x.fail(x.evidence(resp, Fault{Kind: KindStatus}))
 	}
 	return resp, nil
@@ -750,6 +781,7 @@ func (x *roundTrip) legacyStream(resp *http.Response) {
 			data = h.deliver(e, data)
 		}
 		h.opts.Notify.notify(e, data)
+		h.Odd.heard(e)
 		ev.name, ev.data = "message", data
 		return ev, true, nil
 	}
@@ -857,14 +889,21 @@ func (h *HTTP) deliver(e envelope, data []byte) []byte {
 	delete(h.pending, e.id())
 	h.mu.Unlock()
 	if !ok {
-		h.Strays.Add(1)
+		h.stray(e)
 		return data
 	}
+	h.Odd.own(e, envelope{ID: call.id})
 	call.ex.answer(e)
 	if call.answered != nil {
 		call.answered()
 	}
 	return withOwnID(data, e, envelope{ID: call.id})
+}
+
+// stray counts a response that belongs to no request.
+func (h *HTTP) stray(e envelope) {
+	h.Strays.Add(1)
+	h.Odd.note(OddStray, "a response with the id %.40s, which no request has", e.ID)
 }
 
 // withOwnID returns the response with the request's id, if it is spelled otherwise.

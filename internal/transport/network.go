@@ -49,8 +49,8 @@ type Proxy struct {
 // String returns the proxy's URL without user info.
 func (p *Proxy) String() string { return p.URL.Scheme + "://" + p.URL.Host }
 
-// address returns the host and port of the proxy.
-func (p *Proxy) address() string {
+// Address returns the host and port of the proxy.
+func (p *Proxy) Address() string {
 	port := p.URL.Port()
 	if port == "" {
 		port = map[string]string{"http": "80", "https": "443"}[p.URL.Scheme]
@@ -96,7 +96,7 @@ func (w *wire) transport() *http.Transport {
 	}
 	if p := w.opts.Proxy; p != nil {
 		u := *p.URL
-		u.Host = p.address()
+		u.Host = p.Address()
 		if u.Scheme == "https" {
 			u.Scheme = "http" // the TLS is in the connection that dial returns
 		}

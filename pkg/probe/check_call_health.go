@@ -15,7 +15,7 @@ import (
 
 func callHealth() Check {
 	return Check{
-		ID: "call.health", Title: "health call is answered as expected", Needs: []string{"session.reuse", "tools.list"},
+		ID: "call.health", Title: "health call is answered as expected", Needs: append(usable(), "tools.list"),
 		Limit: ownLimits, // the call has that of the entry
 		Why: `A server that lists its tools may still be unable to do its work: its database is gone, its token has expired. The key
 health of an entry names a tool that shows it, and what the answer must be like: is_error, contains, matches, equals, max_ms. Its

@@ -8,7 +8,7 @@ import (
 
 func promptsList() Check {
 	return Check{
-		ID: "prompts.list", Title: "prompts are listed", Needs: []string{"session.reuse"},
+		ID: "prompts.list", Title: "prompts are listed", Needs: usable(),
 		Why:    `A server that announced prompts must answer the list of them, on all pages; clients offer them as commands.`,
 		Remedy: `Answer prompts/list, or do not announce prompts.`,
 		Applies: func(t *Target) bool {

@@ -9,7 +9,7 @@ import (
 
 func protocolPing() Check {
 	return Check{
-		ID: "protocol.ping", Title: "ping is answered", Needs: []string{"session.reuse"},
+		ID: "protocol.ping", Title: "ping is answered", Needs: usable(),
 		Why: `Up to protocol version 2025-11-25 every server must answer ping. Clients use it to find dead connections, and give up a
 server that does not answer.`,
 		Remedy: `Answer ping with an empty result.`,

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/mcpctl/mcpctl/pkg/session"
 )
 
 func sessionOpen() Check {
@@ -16,6 +18,9 @@ initialized notification. For a child process, what it wrote to standard error a
 		Remedy: `Read the evidence below the cause: the end of standard error and the exit status of a child, the status and the first bytes of an HTTP answer.`,
 		Run: func(ctx context.Context, t *Target) Finding {
 			s, err := t.open(ctx)
+			if session.ClassOf(err) == session.ClassSession && remotely(t) {
+				return Finding{Status: Skip, Message: "a session was given, and the next request did not know it", Instead: affinityID}
+			}
 			if err != nil {
 				return lostInOpening(failure(err))
 			}
@@ -25,10 +30,11 @@ initialized notification. For a child process, what it wrote to standard error a
 				name = "unnamed server"
 			}
 			f := pass(fmt.Sprintf("%s, %s, protocol %s", name, info.Transport, info.ProtocolVersion))
-			if len(info.Warnings) > 0 { // it opened all the same
-				f = warn(f.Message+"; "+info.Warnings[0], "mend that in the server, or in what stands before it: other clients may not get over it")
+			warnings := othersWarn(info.Warnings)
+			if len(warnings) > 0 { // it opened all the same
+				f = warn(f.Message+"; "+warnings[0], "mend that in the server, or in what stands before it: other clients may not get over it")
 			}
-			f.Detail = strings.Join(append(slices.Concat(info.Warnings, info.Notes),
+			f.Detail = strings.Join(append(slices.Concat(warnings, info.Notes),
 				"limits: "+limits.Connect.String()+", "+limits.Request.String()), "\n")
 			f.Data = map[string]any{
 				"transport": info.Transport, "era": string(info.Era), "protocol_version": info.ProtocolVersion,
@@ -39,4 +45,15 @@ initialized notification. For a child process, what it wrote to standard error a
 			return f
 		},
 	}
+}
+
+// othersWarn returns the warnings of an opening that no other check tells of.
+func othersWarn(warnings []session.Warning) []string {
+	var texts []string
+	for _, w := range warnings {
+		if w.Kind != session.WarnRedirect && w.Kind != session.WarnUnaccepted {
+			texts = append(texts, w.Text)
+		}
+	}
+	return texts
 }

@@ -35,6 +35,9 @@ func Run(ctx context.Context, t *Target, checks []Check) Report {
 			if (r.Status == Fail || r.Status == Unknown) && blocked[c.ID] == "" {
 				blocked[c.ID] = r.ID
 			}
+			if r.Instead != "" {
+				blocked[c.ID] = r.Instead
+			}
 			report.Results = append(report.Results, r)
 		}
 	}

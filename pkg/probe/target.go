@@ -32,6 +32,11 @@ type Target struct {
 	// Soak is how long requests go on while the session is killed at random moments; 0 leaves that out.
 	Soak time.Duration
 
+	// Connections is on how many new TCP connections at once the session is tried; 0 means 8.
+	Connections int
+	// Idle is how long nothing is sent before the session must answer again; 0 leaves that out.
+	Idle time.Duration
+
 	// What the checks learn on their way.
 	expanded config.Server
 	sup      *session.Supervisor
@@ -44,6 +49,7 @@ type Target struct {
 	repeated map[string]string
 	// health says what became of the entry's own call.
 	health healthState
+	stream *listening
 	drill  drill
 	soak   atomic.Pointer[soak]
 	spans  []Span
@@ -73,6 +79,7 @@ func (t *Target) open(ctx context.Context) (*session.Session, error) {
 		t.opened, t.openErr = t.sup.Session(ctx)
 		if t.openErr == nil {
 			t.spans = t.opened.Info().Spans
+			t.listen(t.opened)
 		}
 	})
 	return t.opened, t.openErr
@@ -88,6 +95,20 @@ func (t *Target) current(ctx context.Context) *session.Session {
 		return nil
 	}
 	return s
+}
+
+// sessions are the first session of the examination and the one that stands now.
+func (t *Target) sessions() []*session.Session {
+	if t.opened == nil {
+		return nil
+	}
+	list := []*session.Session{t.opened}
+	if t.sup.Status().State == session.StateReady {
+		if s, err := t.sup.Session(context.Background()); err == nil && s != t.opened {
+			list = append(list, s)
+		}
+	}
+	return list
 }
 
 // list asks for a list once, through the supervisor, as a command would.
@@ -114,6 +135,9 @@ func (t *Target) list(ctx context.Context, method string) (session.List, error) 
 
 // close ends what the checks have left open.
 func (t *Target) close() {
+	if t.stream != nil {
+		t.stream.stop()
+	}
 	if t.sup != nil {
 		t.sup.CloseHasty()
 	}

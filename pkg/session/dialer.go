@@ -147,7 +147,7 @@ func (d *Dialer) dial(ctx context.Context, to dialing) (*Session, error) {
 			d.log().LogAttrs(ctx, slog.LevelDebug, "session opened", slog.String("server", server.Name), slog.String("transport", s.info.Transport),
 				slog.String("protocol", s.info.ProtocolVersion), slog.Int("attempt", attempt), slog.Duration("elapsed", s.info.Elapsed))
 			if forgotten {
-				s.info.Warnings = append(s.info.Warnings, lostInHandshake)
+				s.info.Warnings = append(s.info.Warnings, Warning{WarnRestart, lostInHandshake})
 			}
 			if attempt > 1 {
 				s.info.Notes = append(s.info.Notes, fmt.Sprintf("the server was ready at attempt %d, after %s", attempt, s.info.Elapsed.Round(time.Millisecond)))
@@ -332,7 +332,7 @@ type opening struct {
 	mu       sync.Mutex
 	spans    []Span
 	notes    []string
-	warnings []string
+	warnings []Warning
 }
 
 // bounded opens a session within the connect limit. One that is dead before anybody used it was not opened.
@@ -562,7 +562,7 @@ func (o *opening) openSSE(ctx context.Context) (*Session, *Error) {
 		return nil, err
 	}
 	if prefix := h.Prefix(); prefix != "" {
-		s.info.Warnings = append(s.info.Warnings, fmt.Sprintf("the server announces an address without %s, where it is: a proxy cuts it off, and the server does not know", prefix))
+		s.info.Warnings = append(s.info.Warnings, Warning{WarnPrefix, fmt.Sprintf("the server announces an address without %s, where it is: a proxy cuts it off, and the server does not know", prefix)})
 	}
 	return s, nil
 }
@@ -720,7 +720,7 @@ func (o *opening) connect(ctx context.Context, s *Session, t mcp.Transport, vers
 	s.info = infoOf(cs.InitializeResult(), kind)
 	if s.http != nil {
 		if target := s.http.Redirected(); target != "" {
-			o.warn("the server redirects to " + target + ": use that address")
+			o.warn(WarnRedirect, "the server redirects to " + target + ": use that address")
 		}
 	}
 	o.mu.Lock()
@@ -768,7 +768,7 @@ func (o *opening) middleware(next mcp.MethodHandler) mcp.MethodHandler {
 			defer cancel()
 			res, err := next(bounded, method, req)
 			if err != nil && bounded.Err() != nil && ctx.Err() == nil {
-				o.warn("the server did not answer the POST of notifications/initialized; taken as accepted")
+				o.warn(WarnUnaccepted, "the server did not answer the POST of notifications/initialized; taken as accepted")
 				return res, nil
 			}
 			return res, err
@@ -815,10 +815,10 @@ func (o *opening) span(name string, elapsed time.Duration) {
 	o.spans = append(o.spans, Span{Name: name, Elapsed: elapsed})
 }
 
-func (o *opening) warn(text string) {
+func (o *opening) warn(kind WarningKind, text string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.warnings = append(o.warnings, text)
+	o.warnings = append(o.warnings, Warning{kind, text})
 }
 
 func (o *opening) note(text string) {

@@ -34,6 +34,8 @@ type Route struct {
 	// Proxy is the URL of the proxy that carries them, without user info, "" if none does; ProxySource is where it is
 	// named, as shown to people: "HTTPS_PROXY", "the key proxy", "--proxy".
 	Proxy, ProxySource string
+	// ProxyAddress is the host and the port of the proxy.
+	ProxyAddress string
 	// Host and Port are what is dialled if there is no proxy.
 	Host, Port string
 	// TLS is how HTTPS is spoken with the server. It is a copy.
@@ -61,7 +63,7 @@ func (d *Dialer) Route(server config.Server) (Route, error) {
 		out.Host, out.Port, _ = net.SplitHostPort(r.connectTo) // made by JoinHostPort
 	}
 	if r.proxy != nil {
-		out.Proxy, out.ProxySource = r.proxy.String(), r.proxy.Source
+		out.Proxy, out.ProxySource, out.ProxyAddress = r.proxy.String(), r.proxy.Source, r.proxy.Address()
 	}
 	return out, nil
 }

@@ -54,8 +54,29 @@ type Info struct {
 	Elapsed time.Duration
 	// Notes tell how it went, where that was not the straight way, one sentence each.
 	Notes []string
-	// Warnings tell what is wrong with the server and did not stop the opening, one sentence each.
-	Warnings []string
+	// Warnings tell what is wrong with the server and did not stop the opening.
+	Warnings []Warning
+}
+
+// WarningKind says what a [Warning] is about.
+type WarningKind string
+
+// The kinds of warnings.
+const (
+	// WarnRedirect means that the server redirects to another address of its origin.
+	WarnRedirect WarningKind = "redirect"
+	// WarnUnaccepted means that the notification which ends the handshake was not answered.
+	WarnUnaccepted WarningKind = "unaccepted"
+	// WarnPrefix means that the server announces an address without the path of the proxy before it.
+	WarnPrefix WarningKind = "prefix"
+	// WarnRestart means that a session was lost within its handshake.
+	WarnRestart WarningKind = "restart"
+)
+
+// Warning is something that is wrong with a server and did not stop the opening, in one sentence.
+type Warning struct {
+	Kind WarningKind
+	Text string
 }
 
 // Noise is what a stdio server wrote to its standard output that is not MCP.
@@ -127,7 +148,12 @@ func (s *Session) Info() Info {
 }
 
 // ID returns the session id that an HTTP server gave, "" if it gave none, and on other transports.
-func (s *Session) ID() string { return s.sdk.ID() }
+func (s *Session) ID() string {
+	if s.sdk == nil {
+		return "" // it is not open yet
+	}
+	return s.sdk.ID()
+}
 
 // Noise returns what the child wrote to its standard output that is not MCP. It is zero on other transports.
 func (s *Session) Noise() Noise {
@@ -135,6 +161,47 @@ func (s *Session) Noise() Noise {
 		return Noise{}
 	}
 	return s.child.Noise()
+}
+
+// Oddity is something that a server does otherwise than the specification says, and that was got over.
+type Oddity = transport.Oddity
+
+// OddityKind says in what a server differs from the specification.
+type OddityKind = transport.OddityKind
+
+// The kinds of oddities.
+const (
+	OddContentType = transport.OddContentType
+	OddID          = transport.OddID
+	OddNullID      = transport.OddNullID
+	OddBatch       = transport.OddBatch
+	OddStray       = transport.OddStray
+	OddReuse       = transport.OddReuse
+	OddReply       = transport.OddReply
+)
+
+// Oddities returns what the server did otherwise than the specification says, until now.
+func (s *Session) Oddities() []Oddity {
+	if s.child != nil {
+		return s.child.Odd.List()
+	}
+	return s.http.Odd.List()
+}
+
+// Asked returns the methods of the requests that the server made of its client, until now.
+func (s *Session) Asked() []string {
+	if s.child != nil {
+		return s.child.Odd.Asked()
+	}
+	return s.http.Odd.Asked()
+}
+
+// Redirected is where the server redirected the latest request to that it redirected, "" if it did not.
+func (s *Session) Redirected() string {
+	if s.http == nil {
+		return ""
+	}
+	return s.http.Redirected()
 }
 
 // Strays counts the answers that belonged to no request. They are ignored.

@@ -416,7 +416,7 @@ func (s *Supervisor) begin(whole Limit, patience time.Time) *attempt {
 				break
 			}
 			if sess, err = s.dialer.dial(ctx, to); err == nil { // as any session that is lost within its handshake
-				sess.info.Warnings = append(sess.info.Warnings, lostInHandshake)
+				sess.info.Warnings = append(sess.info.Warnings, Warning{WarnRestart, lostInHandshake})
 			}
 		}
 		s.mu.Lock()

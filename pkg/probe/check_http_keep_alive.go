@@ -1,0 +1,24 @@
+package probe
+
+import (
+	"context"
+
+	"github.com/mcpctl/mcpctl/pkg/session"
+)
+
+func httpKeepAlive() Check {
+	return Check{
+		ID: "http.keep-alive", Title: "connections can be used again", Needs: usable(), Applies: overHTTP,
+		Why: `HTTP/1.1 connections stay open for further requests. A proxy that keeps one open, takes the next request and closes it
+without an answer makes every second request fail in clients, and nobody knows whether it was executed. mcpctl repeats requests that
+may be repeated, on a new connection.`,
+		Remedy: `Let the proxy close idle connections before it takes a request, or answer with Connection: close; compare the idle limits of the proxy and of the server behind it.`,
+		Run: func(_ context.Context, t *Target) Finding {
+			f := t.oddity(session.OddReuse, "they can", "look at the proxy before the server: its idle limit must be longer than the clients', or it must say Connection: close")
+			if f.Status == Warn {
+				f.Message = "a connection was kept open and then closed without an answer: " + f.Message
+			}
+			return f
+		},
+	}
+}

@@ -1,0 +1,42 @@
+package probe
+
+import (
+	"context"
+	"net/url"
+	"time"
+
+	"github.com/mcpctl/mcpctl/pkg/session"
+)
+
+// visitTime bounds single requests that look at one side of a server: they are harmless and were answered before.
+const visitTime = 3 * time.Second
+
+// usable is what a check needs that asks a session that works.
+func usable() []string { return []string{"session.reuse", "session.affinity"} }
+
+// visitor returns the session that stands and the method of a harmless request on it, for single requests beside those of
+// the session. It returns the finding of a check that cannot be made because there is none, or no streamable HTTP.
+func (t *Target) visitor(ctx context.Context) (*session.Session, string, *Finding) {
+	s := t.current(ctx)
+	if s == nil {
+		f := skip("no session is open")
+		return nil, "", &f
+	}
+	if !s.Visits() {
+		f := skip("the server speaks " + s.Info().Transport)
+		return nil, "", &f
+	}
+	if s.Info().Era == session.EraModern {
+		return s, "server/discover", nil
+	}
+	return s, "ping", nil
+}
+
+// localURL reports whether the host of a URL is this machine.
+func localURL(raw string) bool {
+	u, err := url.Parse(raw)
+	return err == nil && local(u.Hostname())
+}
+
+// remotely reports whether the session goes over streamable HTTP. Before the opening nobody knows.
+func remotely(t *Target) bool { return overHTTP(t) && (t.opened == nil || t.opened.Visits()) }
