@@ -11,6 +11,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/url"
 	"regexp"
 	"strconv"
 	"strings"
@@ -83,6 +84,8 @@ type Fault struct {
 	// Proxy is the URL of the proxy that carried the request, without user info, "" if there was none; ProxySource is where
 	// it was named.
 	Proxy, ProxySource string
+	// Reused is set when the TCP connection had carried another request before.
+	Reused bool
 	// CertAsked is set when the server has asked for a client certificate, CertGiven when there is one to show.
 	CertAsked, CertGiven bool
 	// OwnID reports whether that error object carried the request's own id.
@@ -142,6 +145,11 @@ func (f *Fault) plain() string {
 	case KindRedirect:
 		if f.Err != nil {
 			return f.Err.Error()
+		}
+		if u, err := url.Parse(f.URL); err == nil {
+			if next, err := u.Parse(f.Location); err == nil && !sameOrigin(u, next) {
+				return fmt.Sprintf("HTTP %d redirects to another origin, which is not followed: %s", f.Status, f.Location)
+			}
 		}
 		return fmt.Sprintf("HTTP %d redirects to %s", f.Status, f.Location)
 	case KindContent:

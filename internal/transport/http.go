@@ -371,6 +371,7 @@ func (x *roundTrip) send(ctx context.Context, req *http.Request, body []byte) (*
 				continue
 			}
 			if x.way.reused && x.fault.Written && ctx.Err() == nil {
+				x.fault.Reused = true
 				x.h.Odd.note(OddReuse, "%s on a connection that had been used before: %v", cmp.Or(x.msg.Method, req.Method), plainNetError(err))
 			}
 			return nil, x.netFault(err)
@@ -497,7 +498,7 @@ func (x *roundTrip) fail(f Fault) error {
 	if f.Method == "" {
 		f.Method, f.URL = x.fault.Method, x.fault.URL
 	}
-	f.Written, f.SessionID, f.Redirect = x.fault.Written, x.fault.SessionID, x.fault.Redirect
+	f.Written, f.SessionID, f.Redirect, f.Reused = x.fault.Written, x.fault.SessionID, x.fault.Redirect, x.fault.Reused
 	x.h.wire.mark(&f)
 	x.ex.fail(&f)
 	if x.msg.isCall() {

@@ -14,7 +14,11 @@ without an answer makes every second request fail in clients, and nobody knows w
 may be repeated, on a new connection.`,
 		Remedy: `Let the proxy close idle connections before it takes a request, or answer with Connection: close; compare the idle limits of the proxy and of the server behind it.`,
 		Run: func(_ context.Context, t *Target) Finding {
-			f := t.oddity(session.OddReuse, "they can", "look at the proxy before the server: its idle limit must be longer than the clients', or it must say Connection: close")
+			fix := "look at the proxy before the server: its idle limit must be longer than the clients', or it must say Connection: close"
+			if text := t.warned(session.WarnReuse); text != "" {
+				return warn(text, fix)
+			}
+			f := t.oddity(session.OddReuse, "they can", fix)
 			if f.Status == Warn {
 				f.Message = "a connection was kept open and then closed without an answer: " + f.Message
 			}

@@ -2,13 +2,16 @@ package probe
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
+
+	"github.com/mcpctl/mcpctl/pkg/session"
 )
 
 func protocolCapabilities() Check {
 	return Check{
-		ID: "protocol.capabilities", Title: "capabilities match", Needs: usable(),
+		ID: "protocol.capabilities", Title: "capabilities match", Needs: usable(), Limit: ownLimits,
 		Why: `Clients ask only for what the server announced in its capabilities. What works and was not announced is invisible to
 them; what was announced and does not work is an error to them.`,
 		Remedy: `Announce in initialize what works, and only that.`,
@@ -40,6 +43,11 @@ them; what was announced and does not work is an error to them.`,
 					problems = append(problems, fmt.Sprintf("%s works (%d entries) and is not announced", c.method, len(list.Items)))
 				}
 			}
+			if caps.Logging != nil && s.Info().Era == session.EraLegacy && t.hung == "" {
+				if e := t.refusesLevel(ctx); e != nil {
+					problems = append(problems, "logging is announced and logging/setLevel is answered with an error: "+e.Message)
+				}
+			}
 			if len(problems) > 0 {
 				return warn(strings.Join(problems, "; "), "announce in initialize what works, and only that")
 			}
@@ -52,4 +60,20 @@ them; what was announced and does not work is an error to them.`,
 			return pass(strings.Join(announced, ", "))
 		},
 	}
+}
+
+// refusesLevel returns the error with which the server answers the wish for a log level, nil if it grants it, or says
+// nothing. The level is that of the session, and usual.
+func (t *Target) refusesLevel(ctx context.Context) *session.Error {
+	ctx, cancel := context.WithTimeout(ctx, visitTime)
+	defer cancel()
+	err := t.sup.Do(ctx, session.Request{Name: "logging/setLevel", Repeatable: true}, func(ctx context.Context, s *session.Session) error {
+		_, err := s.Raw(ctx, "logging/setLevel", map[string]string{"level": "info"})
+		return err
+	})
+	var e *session.Error
+	if errors.As(err, &e) && e.RPC != nil {
+		return e
+	}
+	return nil
 }

@@ -19,8 +19,8 @@ func protocolUnknownMethod() Check {
 			if err != nil {
 				return failure(err)
 			}
-			limit := t.sup.Limits().Request
-			ctx, cancel := context.WithTimeoutCause(ctx, limit.Value, fmt.Errorf("no answer within %s", limit))
+			limit := min(t.sup.Limits().Request.Value, visitTime)
+			ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("no answer within %s", limit))
 			defer cancel()
 			_, err = s.Raw(ctx, unknownMethod, nil)
 			var e *session.Error

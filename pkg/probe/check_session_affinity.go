@@ -18,7 +18,7 @@ const defaultConnections = 8
 
 func sessionAffinity() Check {
 	return Check{
-		ID: affinityID, Title: "session is known on every connection", Needs: []string{"http.endpoint"}, Applies: remotely,
+		ID: affinityID, Title: "session is known on every connection", Needs: []string{"session.reuse"}, Applies: remotely,
 		Limit: ownLimits,
 		Why: `Requests of one session may come over any TCP connection. Behind a load balancer they reach any of several instances,
 and one that keeps sessions in its own memory does not know those of the others: about half of all requests fail with "session not

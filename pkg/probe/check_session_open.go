@@ -51,7 +51,7 @@ initialized notification. For a child process, what it wrote to standard error a
 func othersWarn(warnings []session.Warning) []string {
 	var texts []string
 	for _, w := range warnings {
-		if w.Kind != session.WarnRedirect && w.Kind != session.WarnUnaccepted {
+		if w.Kind != session.WarnRedirect && w.Kind != session.WarnUnaccepted && w.Kind != session.WarnReuse {
 			texts = append(texts, w.Text)
 		}
 	}

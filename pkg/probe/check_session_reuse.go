@@ -7,7 +7,7 @@ import (
 
 func sessionReuse() Check {
 	return Check{
-		ID: "session.reuse", Title: "session lasts", Needs: []string{"session.open"},
+		ID: "session.reuse", Title: "session lasts", Needs: []string{"session.open"}, Limit: ownLimits,
 		Why: `A session must serve more than one request. When it is lost on the second one, several instances behind one address do
 not share their sessions, or the server drops them.`,
 		Remedy: `Let the instances behind one address share their sessions, or route each session to one of them; look for what ends sessions early.`,
@@ -19,6 +19,9 @@ not share their sessions, or the server drops them.`,
 				if err := use(ctx, t); err != nil {
 					return failure(err)
 				}
+			}
+			if s := t.current(ctx); s != nil {
+				t.listen(s)
 			}
 			if st := t.sup.Stats(); st.Handshakes > t.opened.Info().Generation && st.Recovery != nil {
 				f := warn(fmt.Sprintf("the session was lost and had to be replaced, which took %s: %s", FormatElapsed(st.Recovery.Elapsed), st.Recovery.Cause),

@@ -23,6 +23,7 @@ ignores it delays every command. Nothing it started may be left running.`,
 			stop := context.AfterFunc(ctx, t.sup.Hasten)
 			defer stop()
 			_ = t.sup.Close()
+			t.closed = s
 			elapsed := time.Since(begin)
 			f := pass("in " + FormatElapsed(elapsed))
 			f.Data = map[string]any{"close_ms": milliseconds(elapsed)}

@@ -2,18 +2,14 @@ package probe
 
 import (
 	"context"
-
-	"github.com/mcpctl/mcpctl/pkg/session"
 )
 
 func toolsList() Check {
 	return Check{
-		ID: "tools.list", Title: "tools are listed", Needs: usable(),
-		Why:    `The list of tools is the first thing that a client asks for. A server that announced tools must answer it, on all pages.`,
-		Remedy: `Answer tools/list with an array named tools and, while there are more pages, a nextCursor.`,
-		Applies: func(t *Target) bool {
-			return announces(t, func(i session.Info) bool { return i.Capabilities.Tools != nil })
-		},
-		Run: func(ctx context.Context, t *Target) Finding { return listed(ctx, t, "tools/list", "tools") },
+		ID: "tools.list", Title: "tools are listed", Needs: usable(), Limit: ownLimits,
+		Why:     `The list of tools is the first thing that a client asks for. A server that announced tools must answer it, on all pages.`,
+		Remedy:  `Answer tools/list with an array named tools and, while there are more pages, a nextCursor.`,
+		Applies: announcesTools,
+		Run:     func(ctx context.Context, t *Target) Finding { return listed(ctx, t, "tools/list", "tools") },
 	}
 }

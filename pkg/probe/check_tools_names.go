@@ -4,8 +4,6 @@ import (
 	"context"
 	"fmt"
 	"strings"
-
-	"github.com/mcpctl/mcpctl/pkg/session"
 )
 
 func toolsNames() Check {
@@ -13,10 +11,8 @@ func toolsNames() Check {
 		ID: "tools.names", Title: "tool names are good", Needs: []string{"tools.list"},
 		Why: `Names must be unique, and most clients and models accept only A-Z, a-z, 0-9, "_", "-" and "." in them, at most 64
 characters: other tools are dropped or make the whole list fail.`,
-		Remedy: `Rename the tools that are named.`,
-		Applies: func(t *Target) bool {
-			return announces(t, func(i session.Info) bool { return i.Capabilities.Tools != nil })
-		},
+		Remedy:  `Rename the tools that are named.`,
+		Applies: announcesTools,
 		Run: func(ctx context.Context, t *Target) Finding {
 			list, err := t.list(ctx, "tools/list")
 			if err != nil {

@@ -3,38 +3,44 @@ package probe
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
-
-	"github.com/mcpctl/mcpctl/pkg/session"
 )
 
 func toolsSchemas() Check {
 	return Check{
 		ID: "tools.schemas", Title: "input schemas are usable", Needs: []string{"tools.list"},
-		Why: `The inputSchema of a tool must be a JSON Schema object with "type": "object". Clients hand it to a model; with another
+		Why: `Each schema is read by itself, so that a bad one hides no other. The inputSchema of a tool must be a JSON Schema object with "type": "object". Clients hand it to a model; with another
 one they drop the tool, or refuse the whole list.`,
-		Remedy: `Give every tool an input schema of type object; one without parameters is {"type": "object"}.`,
-		Applies: func(t *Target) bool {
-			return announces(t, func(i session.Info) bool { return i.Capabilities.Tools != nil })
-		},
+		Remedy:  `Give every tool an input schema of type object; one without parameters is {"type": "object"}.`,
+		Applies: announcesTools,
 		Run: func(ctx context.Context, t *Target) Finding {
-			list, err := t.list(ctx, "tools/list")
+			tools, err := t.tools(ctx)
 			if err != nil {
 				return failure(err)
 			}
-			var problems []string
-			for _, raw := range list.Items {
-				tl := parseTool(raw)
+			var unusable, troubles []string
+			for _, tl := range tools {
 				if tl.name == "" {
 					continue // tools.names reports it
 				}
 				if p := SchemaProblem(tl.schema); p != "" {
-					problems = append(problems, fmt.Sprintf("%s: %s", tl.name, p))
+					unusable = append(unusable, fmt.Sprintf("%s: %s", tl.name, p))
+				} else if p := schemaTrouble(tl.schema); p != "" {
+					troubles = append(troubles, fmt.Sprintf("%s: %s", tl.name, p))
 				}
 			}
-			if len(problems) > 0 {
-				f := warn(problems[0], "give every tool an input schema of type object; without parameters: {\"type\": \"object\"}")
+			problems := slices.Concat(unusable, troubles)
+			switch {
+			case len(unusable) > 0:
+				f := warn(andMore(problems, 1), "give every tool an input schema of type object; without parameters: {\"type\": \"object\"}")
 				f.Detail = strings.Join(problems, "\n")
+				f.Data = map[string]any{"problems": problems}
+				return f
+			case len(troubles) > 0:
+				f := warn(andMore(problems, 1), "write the schema in the plainer form that all clients take")
+				f.Detail = strings.Join(problems, "\n")
+				f.Data = map[string]any{"problems": problems}
 				return f
 			}
 			return pass("all of type object")

@@ -20,7 +20,7 @@ func Run(ctx context.Context, t *Target, checks []Check) Report {
 		if c.Applies != nil && !c.Applies(t) {
 			continue
 		}
-		if root := unmet(c.Needs, blocked); root != "" {
+		if root := unmet(c.Needs, blocked); root != "" && root != c.ID {
 			blocked[c.ID] = root
 			report.Results = append(report.Results, Result{
 				ID: c.ID, Title: c.Title, Blocked: root, Finding: Finding{Status: Skip, Message: "needs " + root},

@@ -37,17 +37,38 @@ func pause(ctx context.Context, d time.Duration) bool {
 // use makes a request: ping, where there is one, else what harmless makes. A server that does not answer ping may still
 // work, and protocol.ping tells of it.
 func use(ctx context.Context, t *Target) error {
-	if t.opened.Info().Era == session.EraLegacy {
-		const patience = 3 * time.Second
-		ctx, cancel := context.WithTimeoutCause(ctx, patience, fmt.Errorf("no answer within %s", patience))
-		defer cancel()
-		if err := ping(ctx, t); err == nil || session.ClassOf(err) == session.ClassAnswered {
+	if t.opened.Info().Era == session.EraModern {
+		_, err := harmless(ctx, t)
+		return err
+	}
+	patience, cancel := context.WithTimeoutCause(ctx, visitTime, fmt.Errorf("no answer within %s", visitTime))
+	defer cancel()
+	pinged := make(chan bool, 1)
+	go func() {
+		err := ping(patience, t)
+		pinged <- err == nil || session.ClassOf(err) == session.ClassAnswered
+	}()
+	timer := time.NewTimer(slowPing)
+	defer timer.Stop()
+	select {
+	case alive := <-pinged:
+		if alive {
 			return nil
 		}
+		_, err := harmless(ctx, t)
+		return err
+	case <-timer.C: // both at once, so that silence costs one limit
+		_, err := harmless(ctx, t)
+		cancel()
+		if alive := <-pinged; alive {
+			return nil
+		}
+		return err
 	}
-	_, err := harmless(ctx, t)
-	return err
 }
+
+// slowPing is how long a ping may take before another request is made beside it.
+const slowPing = 300 * time.Millisecond
 
 // milliseconds returns a duration in milliseconds, with microseconds as decimals.
 func milliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }

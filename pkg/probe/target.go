@@ -3,6 +3,7 @@ package probe
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -47,9 +48,14 @@ type Target struct {
 	listErrs map[string]error
 	// repeated tells of the lists that had to be asked for twice, by method.
 	repeated map[string]string
+	// hung is the first list method that was not answered within its limit, "" if all were.
+	hung string
 	// health says what became of the entry's own call.
 	health healthState
+	chain  *session.Authorization
 	stream *listening
+	// closed is the session that shutdown.close has ended.
+	closed *session.Session
 	drill  drill
 	soak   atomic.Pointer[soak]
 	spans  []Span
@@ -79,7 +85,6 @@ func (t *Target) open(ctx context.Context) (*session.Session, error) {
 		t.opened, t.openErr = t.sup.Session(ctx)
 		if t.openErr == nil {
 			t.spans = t.opened.Info().Spans
-			t.listen(t.opened)
 		}
 	})
 	return t.opened, t.openErr
@@ -118,6 +123,11 @@ func (t *Target) list(ctx context.Context, method string) (session.List, error) 
 	}
 	var list session.List
 	var n tries
+	if t.hung != "" { // one silence is enough to wait for
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeoutCause(ctx, hungPatience, fmt.Errorf("not waited for, as %s was not answered either", t.hung))
+		defer cancel()
+	}
 	err := t.sup.Do(ctx, session.Request{Name: method, Repeatable: true}, func(ctx context.Context, s *session.Session) (err error) {
 		list, err = s.List(ctx, method)
 		n.note(err)
@@ -130,8 +140,14 @@ func (t *Target) list(ctx context.Context, method string) (session.List, error) 
 		t.repeated[method] = n.loss
 	}
 	t.lists[method], t.listErrs[method] = list, err
+	if session.ClassOf(err) == session.ClassTimeout && t.hung == "" {
+		t.hung = method
+	}
 	return list, err
 }
+
+// hungPatience bounds the wait for a list when another one was met with silence up to its limit.
+const hungPatience = 300 * time.Millisecond
 
 // close ends what the checks have left open.
 func (t *Target) close() {

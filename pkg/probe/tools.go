@@ -1,9 +1,11 @@
 package probe
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -12,9 +14,11 @@ import (
 
 // tool is what the checks need to know of one tool, read tool by tool so that a bad one hides no others.
 type tool struct {
-	name     string
-	schema   json.RawMessage
-	problems []string
+	name        string
+	description string
+	// schema, output and annotations are its inputSchema, outputSchema and annotations, nil if it has none.
+	schema, output, annotations json.RawMessage
+	problems                    []string
 }
 
 func parseTool(raw json.RawMessage) tool {
@@ -26,8 +30,22 @@ func parseTool(raw json.RawMessage) tool {
 	if json.Unmarshal(fields["name"], &t.name) != nil || t.name == "" {
 		t.problems = append(t.problems, "it has no name")
 	}
-	t.schema = fields["inputSchema"]
+	_ = json.Unmarshal(fields["description"], &t.description) // what is no text says nothing
+	t.schema, t.output, t.annotations = fields["inputSchema"], fields["outputSchema"], fields["annotations"]
 	return t
+}
+
+// tools returns the tools of the target.
+func (t *Target) tools(ctx context.Context) ([]tool, error) {
+	list, err := t.list(ctx, "tools/list")
+	if err != nil {
+		return nil, err
+	}
+	tools := make([]tool, len(list.Items))
+	for i, raw := range list.Items {
+		tools[i] = parseTool(raw)
+	}
+	return tools, nil
 }
 
 // listed makes the finding of a list check.
@@ -46,10 +64,12 @@ func listed(ctx context.Context, t *Target, method, noun string) Finding {
 		f.Message += fmt.Sprintf("; the first %s was lost (%s) and had to be repeated on a fresh session", method, loss)
 		f.Fix = "see why the server drops it: a client that does not repeat it shows nothing at all"
 	}
-	if len(list.Problems) > 0 {
-		f.Status, f.Detail = Warn, strings.TrimSpace(strings.Join(slices.Concat(list.Problems, []string{f.Detail}), "\n"))
-		f.Message += "; " + list.Problems[0]
-		f.Fix = "answer " + method + " as the specification says, with an array and a cursor that ends"
+	// protocol.pagination tells of the pages.
+	problems := slices.DeleteFunc(slices.Clone(list.Problems), func(p string) bool { return slices.Contains(list.Paging, p) })
+	if len(problems) > 0 {
+		f.Status, f.Detail = Warn, strings.TrimSpace(strings.Join(slices.Concat(problems, []string{f.Detail}), "\n"))
+		f.Message += "; " + problems[0]
+		f.Fix = "answer " + method + " as the specification says, with an array of objects"
 	}
 	return f
 }
@@ -57,6 +77,33 @@ func listed(ctx context.Context, t *Target, method, noun string) Finding {
 // announces reports whether the server announced a capability. It is asked only after the opening.
 func announces(t *Target, has func(session.Info) bool) bool {
 	return t.opened == nil || has(t.opened.Info())
+}
+
+func announcesTools(t *Target) bool {
+	return announces(t, func(i session.Info) bool { return i.Capabilities.Tools != nil })
+}
+
+func announcesResources(t *Target) bool {
+	return announces(t, func(i session.Info) bool { return i.Capabilities.Resources != nil })
+}
+
+func announcesPrompts(t *Target) bool {
+	return announces(t, func(i session.Info) bool { return i.Capabilities.Prompts != nil })
+}
+
+// announced are the list methods that the server's capabilities promise.
+func (t *Target) announced() []string {
+	var methods []string
+	if announcesTools(t) {
+		methods = append(methods, "tools/list")
+	}
+	if announcesResources(t) {
+		methods = append(methods, "resources/list", "resources/templates/list")
+	}
+	if announcesPrompts(t) {
+		methods = append(methods, "prompts/list")
+	}
+	return methods
 }
 
 func plainRune(r rune) bool {
@@ -69,21 +116,14 @@ func SchemaProblem(raw json.RawMessage) string {
 	if len(raw) == 0 || string(raw) == "null" {
 		return "it has no inputSchema"
 	}
+	if p := rootProblem(raw); p != "" {
+		return "its inputSchema " + p
+	}
 	var schema struct {
-		Type       json.RawMessage `json:"type"`
 		Properties json.RawMessage `json:"properties"`
 		Required   json.RawMessage `json:"required"`
 	}
-	if json.Unmarshal(raw, &schema) != nil {
-		return "its inputSchema is not an object"
-	}
-	var kind string
-	switch err := json.Unmarshal(schema.Type, &kind); {
-	case schema.Type == nil:
-		return "its inputSchema has no type, and \"object\" is wanted"
-	case err != nil || kind != "object":
-		return fmt.Sprintf("its inputSchema has the type %s, and \"object\" is wanted", schema.Type)
-	}
+	_ = json.Unmarshal(raw, &schema) // it is an object
 	var properties map[string]json.RawMessage
 	if string(schema.Properties) == "null" || schema.Properties != nil && json.Unmarshal(schema.Properties, &properties) != nil {
 		return "its properties are not an object"
@@ -95,6 +135,77 @@ func SchemaProblem(raw json.RawMessage) string {
 	missing := slices.DeleteFunc(required, func(name string) bool { _, ok := properties[name]; return ok })
 	if len(missing) > 0 && properties != nil {
 		return "it requires " + strings.Join(missing, ", ") + ", which it does not describe"
+	}
+	return ""
+}
+
+// rootProblem says what is wrong with the root of a tool's schema, which must have the type object.
+func rootProblem(raw json.RawMessage) string {
+	var root map[string]json.RawMessage
+	if json.Unmarshal(raw, &root) != nil || root == nil {
+		return "is not an object"
+	}
+	var kind string
+	switch err := json.Unmarshal(root["type"], &kind); {
+	case root["type"] == nil:
+		for _, key := range []string{"$ref", "anyOf", "oneOf", "allOf"} {
+			if root[key] != nil {
+				return fmt.Sprintf("has %s at its root and no type; clients that want \"type\": \"object\" there drop the tool, or the whole list", key)
+			}
+		}
+		return "has no type, and \"object\" is wanted"
+	case err != nil || kind != "object":
+		return fmt.Sprintf("has the type %s, and \"object\" is wanted", firstWords(string(root["type"])))
+	}
+	return ""
+}
+
+// schemaTrouble says what clients are known to choke on in a schema that is right, "" if nothing: where it stands, and who
+// has the trouble.
+func schemaTrouble(raw json.RawMessage) string {
+	var root map[string]json.RawMessage
+	if json.Unmarshal(raw, &root) != nil {
+		return ""
+	}
+	for _, key := range []string{"anyOf", "oneOf", "allOf"} {
+		if root[key] != nil {
+			return fmt.Sprintf("its inputSchema has %s at the root, which clients on the Claude API refuse", key)
+		}
+	}
+	return propertyTrouble("", root, 0)
+}
+
+// deepestSchema bounds the search: deeper schemas are made by programs, and no person writes them.
+const deepestSchema = 12
+
+func propertyTrouble(path string, schema map[string]json.RawMessage, depth int) string {
+	if depth > deepestSchema {
+		return ""
+	}
+	if ref := ""; json.Unmarshal(schema["$ref"], &ref) == nil && ref != "" && !strings.HasPrefix(ref, "#") {
+		return fmt.Sprintf("%s refers to %s, which clients do not fetch", cmp.Or(path, "its inputSchema"), firstWords(ref))
+	}
+	if string(schema["type"]) == `"array"` && schema["items"] == nil && schema["prefixItems"] == nil {
+		return path + " is an array without items, which clients on the OpenAI API refuse"
+	}
+	var properties map[string]json.RawMessage
+	_ = json.Unmarshal(schema["properties"], &properties) // what is none has no trouble here
+	for _, name := range slices.Sorted(maps.Keys(properties)) {
+		own := strings.TrimPrefix(path+"."+firstWords(name), ".")
+		if p := string(properties[name]); p == "true" || p == "false" {
+			return fmt.Sprintf("the schema of %s is %s; clients that want an object there drop the tool, or the whole list", own, p)
+		}
+		var inner map[string]json.RawMessage
+		if json.Unmarshal(properties[name], &inner) != nil || inner == nil {
+			return fmt.Sprintf("the schema of %s is not an object", own)
+		}
+		if t := propertyTrouble(own, inner, depth+1); t != "" {
+			return t
+		}
+	}
+	var items map[string]json.RawMessage
+	if json.Unmarshal(schema["items"], &items) == nil && items != nil {
+		return propertyTrouble(path+"[]", items, depth+1)
 	}
 	return ""
 }

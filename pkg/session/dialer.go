@@ -135,7 +135,7 @@ func (d *Dialer) dial(ctx context.Context, to dialing) (*Session, error) {
 	}
 	begin := time.Now()
 	backoff := firstBackoff
-	var noReuse, told, forgotten bool
+	var noReuse, told, forgotten, broke bool
 	mem := d.memory(server)
 	for attempt := 1; ; attempt++ {
 		o := &opening{d: d, server: server, limits: limits, noReuse: noReuse, memory: mem, route: way, known: to.known}
@@ -148,6 +148,9 @@ func (d *Dialer) dial(ctx context.Context, to dialing) (*Session, error) {
 				slog.String("protocol", s.info.ProtocolVersion), slog.Int("attempt", attempt), slog.Duration("elapsed", s.info.Elapsed))
 			if forgotten {
 				s.info.Warnings = append(s.info.Warnings, Warning{WarnRestart, lostInHandshake})
+			}
+			if broke {
+				s.info.Warnings = append(s.info.Warnings, Warning{WarnReuse, "a connection was closed without an answer when it was used again"})
 			}
 			if attempt > 1 {
 				s.info.Notes = append(s.info.Notes, fmt.Sprintf("the server was ready at attempt %d, after %s", attempt, s.info.Elapsed.Round(time.Millisecond)))
@@ -164,6 +167,9 @@ func (d *Dialer) dial(ctx context.Context, to dialing) (*Session, error) {
 		}
 		to.known = remembered{} // it may have become another
 		noReuse = noReuse || err.kind == kindSevered
+		if f, ok := errors.AsType[*transport.Fault](err.Err); ok {
+			broke = broke || f.Reused
+		}
 		pause, until := spread(backoff), to.until()
 		if left := time.Until(until); left > firstBackoff {
 			pause = min(pause, left-lastMoment) // one more attempt at the very end
@@ -720,7 +726,7 @@ func (o *opening) connect(ctx context.Context, s *Session, t mcp.Transport, vers
 	s.info = infoOf(cs.InitializeResult(), kind)
 	if s.http != nil {
 		if target := s.http.Redirected(); target != "" {
-			o.warn(WarnRedirect, "the server redirects to " + target + ": use that address")
+			o.warn(WarnRedirect, "the server redirects to "+target+": use that address")
 		}
 	}
 	o.mu.Lock()

@@ -69,6 +69,8 @@ const (
 	WarnUnaccepted WarningKind = "unaccepted"
 	// WarnPrefix means that the server announces an address without the path of the proxy before it.
 	WarnPrefix WarningKind = "prefix"
+	// WarnReuse means that the server closed a TCP connection without an answer when it was used again.
+	WarnReuse WarningKind = "reuse"
 	// WarnRestart means that a session was lost within its handshake.
 	WarnRestart WarningKind = "restart"
 )
@@ -442,6 +444,11 @@ type List struct {
 	Items []json.RawMessage
 	// Problems tell what was odd, one sentence each.
 	Problems []string
+	// Paging tells what was odd about the pages: those of the problems that are about cursors, and a last page that does not
+	// say that it is the last.
+	Paging []string
+	// Pages is how many pages were asked for.
+	Pages int
 	// Incomplete is set when the list was cut short.
 	Incomplete bool
 	// Unsupported is set when the server does not know the method; the list is then empty.
@@ -482,9 +489,12 @@ func (s *Session) List(ctx context.Context, method string) (List, error) {
 			}
 			return list, err
 		}
+		list.Pages++
 		items, next, problem := page(result, key)
 		if last != nil && sameItems(items, last) {
-			return s.whole(method, list), nil // the same page once more: the empty cursor meant that there is no more
+			// The same page once more: the empty cursor meant that there is no more.
+			list.Paging = append(list.Paging, method+": the last page has an empty nextCursor in place of none")
+			return s.whole(method, list), nil
 		}
 		list.Items = append(list.Items, items...)
 		if problem != "" {
@@ -496,8 +506,10 @@ func (s *Session) List(ctx context.Context, method string) (List, error) {
 			return s.whole(method, list), nil
 		case seen[*next]:
 			if *next != "" { // an empty cursor is how some servers say that there is no more
-				list.Problems = append(list.Problems, fmt.Sprintf("%s: the server sent the cursor %q twice", method, *next))
+				list.odd(fmt.Sprintf("%s: the server sent the cursor %q twice", method, *next))
 				list.Incomplete = true
+			} else {
+				list.Paging = append(list.Paging, method+": the last page has an empty nextCursor in place of none")
 			}
 			return s.whole(method, list), nil
 		}
@@ -507,9 +519,14 @@ func (s *Session) List(ctx context.Context, method string) (List, error) {
 			last = items
 		}
 	}
-	list.Problems = append(list.Problems, fmt.Sprintf("%s: more than %d pages", method, maxPages))
+	list.odd(fmt.Sprintf("%s: more than %d pages", method, maxPages))
 	list.Incomplete = true
 	return list, nil
+}
+
+// odd notes a problem with the pages.
+func (l *List) odd(text string) {
+	l.Problems, l.Paging = append(l.Problems, text), append(l.Paging, text)
 }
 
 // whole remembers a list that has come to its end.

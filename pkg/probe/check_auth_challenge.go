@@ -1,0 +1,36 @@
+package probe
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+func authChallenge() Check {
+	return Check{
+		ID: "auth.challenge", Title: "refusal says what is wanted", Applies: refused,
+		Why: `A 401 carries WWW-Authenticate, which names the scheme (Bearer), where the server describes itself (resource_metadata),
+and which scopes are missing. Without it a client cannot tell a server that wants an OAuth login from one that wants a static token,
+and some take the 401 for a defect.`,
+		Remedy: `Send WWW-Authenticate: Bearer resource_metadata="URL" with each 401; for a static token WWW-Authenticate: Bearer will do.`,
+		Run: func(ctx context.Context, t *Target) Finding {
+			a := t.authorization(ctx)
+			if len(a.Challenges) == 0 {
+				return warn(fmt.Sprintf("HTTP %d comes without WWW-Authenticate", a.Status), "send WWW-Authenticate: Bearer with the refusal, so that clients know what is wanted")
+			}
+			var schemes, detail []string
+			for _, c := range a.Challenges {
+				schemes = append(schemes, firstWords(c.Scheme))
+				for _, name := range []string{"error", "error_description", "scope", "resource_metadata"} {
+					if v := c.Params[name]; v != "" {
+						detail = append(detail, name+": "+firstWords(v))
+					}
+				}
+			}
+			f := pass(andMore(slices.Compact(schemes), 3))
+			f.Detail = strings.Join(detail, "\n")
+			return f
+		},
+	}
+}

@@ -1,0 +1,43 @@
+package probe
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/mcpctl/mcpctl/pkg/session"
+)
+
+func protocolHeaders() Check {
+	return Check{
+		ID: "protocol.headers", Title: "headers are checked", Needs: usable(), Applies: remotely, Limit: visitTime,
+		Why: `From protocol 2026-07-28 on, MCP-Protocol-Version and Mcp-Method repeat what the body says, so that proxies can route by
+them. A request in which they differ from the body, or name a version that the server does not know, must be refused with 400: else
+a proxy lets pass what it should have stopped.`,
+		Remedy: `Compare MCP-Protocol-Version with the versions that the server knows, and Mcp-Method with the body; answer 400 where they do not fit.`,
+		Run: func(ctx context.Context, t *Target) Finding {
+			s, method, f := t.visitor(ctx)
+			if f != nil {
+				return *f
+			}
+			if s.Info().Era == session.EraLegacy { // few servers look at its one header, and no client sends a wrong one
+				return skip("protocol " + s.Info().ProtocolVersion + " has none that matter")
+			}
+			wrong := []struct{ name, value string }{{"Mcp-Protocol-Version", "1900-01-01"}, {"Mcp-Method", "tools/call"}}
+			var accepted []string
+			for _, h := range wrong {
+				reply, err := s.Visit(ctx, session.Visit{Method: method, Header: map[string]string{h.name: h.value}})
+				if err != nil {
+					return skip("not answered: " + failure(err).Message)
+				}
+				if !reply.Refused() {
+					accepted = append(accepted, fmt.Sprintf("%s: %s", h.name, h.value))
+				}
+			}
+			if len(accepted) > 0 {
+				return warn(method+" is answered in spite of "+strings.Join(accepted, " and "), "refuse such requests with HTTP 400")
+			}
+			return pass("wrong ones are refused")
+		},
+	}
+}

@@ -1,0 +1,30 @@
+package probe
+
+import (
+	"context"
+	"strings"
+)
+
+func protocolPagination() Check {
+	return Check{
+		ID: "protocol.pagination", Title: "lists have an end", Needs: usable(), Limit: ownLimits,
+		Why: `Lists come in pages: a nextCursor asks for more, and the last page has none. A server that always sends one, be it empty,
+sends simple clients into an endless loop (170,000 requests in a minute have been seen), and others stop after the first page. From
+protocol 2026-07-28 on, an empty cursor is one like any other.`,
+		Remedy: `Leave nextCursor out on the last page, and send another cursor with each page.`,
+		Run: func(ctx context.Context, t *Target) Finding {
+			var odd []string
+			for _, method := range t.announced() {
+				if list, err := t.list(ctx, method); err == nil {
+					odd = append(odd, list.Paging...)
+				}
+			}
+			if len(odd) > 0 {
+				f := warn(odd[0], "leave nextCursor out on the last page")
+				f.Detail = strings.Join(odd, "\n")
+				return f
+			}
+			return pass("they do")
+		},
+	}
+}

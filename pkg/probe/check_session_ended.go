@@ -1,0 +1,48 @@
+package probe
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+
+	"github.com/mcpctl/mcpctl/pkg/session"
+)
+
+func sessionEnded() Check {
+	return Check{
+		ID: "session.ended", Title: "ended sessions are refused with 404", Needs: []string{"shutdown.close"}, Applies: remotely,
+		Limit: visitTime,
+		Why: `A request with the id of a session that the server does not know must be answered with 404: that is how a client learns
+that it has to open a new one. With 400, 401 or 500 most clients report an error until somebody restarts them, after every restart
+of the server. Asked is with the id of the session that has just been ended.`,
+		Remedy: `Answer requests with an unknown Mcp-Session-Id with 404; keep 400 for requests that lack the header.`,
+		Run: func(ctx context.Context, t *Target) Finding {
+			s := t.closed
+			switch {
+			case s == nil:
+				return skip("no session was ended")
+			case s.ID() == "":
+				return skip("there is no session")
+			}
+			reply, err := s.Visit(ctx, session.Visit{Method: "ping"})
+			if err == nil && !reply.Refused() { // it does not let sessions be ended
+				const madeUp = "mcpctl-made-up-session"
+				reply, err = s.Visit(ctx, session.Visit{Method: "ping", Header: map[string]string{"Mcp-Session-Id": madeUp}})
+			}
+			switch {
+			case err != nil:
+				return skip("not answered: " + failure(err).Message)
+			case reply.Status == http.StatusTooManyRequests || reply.Status == http.StatusServiceUnavailable && !reply.Lost:
+				return skip("the server is busy: " + replyText(reply))
+			case reply.Status == http.StatusNotFound:
+				return pass("with 404")
+			case !reply.Refused():
+				return pass("any session id is answered")
+			}
+			f := warn(fmt.Sprintf("a request of a session that has ended is answered with %s, and not with 404", replyText(reply)),
+				"answer an unknown Mcp-Session-Id with 404: clients open a new session on that status, and few on another")
+			f.Data = map[string]any{"http_status": reply.Status}
+			return f
+		},
+	}
+}

@@ -1,0 +1,58 @@
+package probe
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"unicode"
+)
+
+func toolsDescriptions() Check {
+	return Check{
+		ID: "tools.descriptions", Title: "tools are described in plain text", Needs: []string{"tools.list"}, Applies: announcesTools,
+		Why: `A model chooses tools by their descriptions: one without is hardly ever called, or wrongly. Characters that cannot be seen
+(escape sequences, zero-width and direction marks) have no business there: they move the cursor of a terminal, or hide instructions
+to a model from the person who approves the tool.`,
+		Remedy: `Describe each tool in a sentence or two of plain text, and take out what cannot be seen.`,
+		Run: func(ctx context.Context, t *Target) Finding {
+			tools, err := t.tools(ctx)
+			if err != nil {
+				return failure(err)
+			}
+			var hidden, bare []string
+			for _, tl := range tools {
+				switch r := invisible(tl.description); {
+				case tl.name == "": // tools.names reports it
+				case r != 0:
+					hidden = append(hidden, fmt.Sprintf("%s has %U in its description", tl.name, r))
+				case strings.TrimSpace(tl.description) == "":
+					bare = append(bare, tl.name)
+				}
+			}
+			switch {
+			case len(hidden) > 0:
+				f := warn(andMore(hidden, 1)+", which cannot be seen", "take it out of the description")
+				f.Detail = strings.Join(hidden, "\n")
+				return f
+			case len(bare) > 0:
+				f := warn("no description: "+andMore(bare, 5), "describe what the tool does: a model chooses by it")
+				f.Detail = strings.Join(bare, "\n")
+				return f
+			}
+			return pass("all of them")
+		},
+	}
+}
+
+// invisible returns the first character of a text that cannot be seen and is none of the usual white space, 0 if there is
+// none. Joiners and variation selectors belong to emoji and to some scripts.
+func invisible(text string) rune {
+	for _, r := range text {
+		switch {
+		case r == '\n' || r == '\r' || r == '\t' || r == '\u00ad' || r == '\u200d' || r == '\u200c':
+		case unicode.IsControl(r), unicode.Is(unicode.Cf, r):
+			return r
+		}
+	}
+	return 0
+}

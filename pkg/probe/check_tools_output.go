@@ -1,0 +1,41 @@
+package probe
+
+import (
+	"context"
+	"strings"
+)
+
+func toolsOutput() Check {
+	return Check{
+		ID: "tools.output", Title: "output schemas are usable", Needs: []string{"tools.list"}, Applies: announcesTools,
+		Why: `A tool may have an outputSchema, which its structured results follow. Up to protocol 2025-11-25 it must be of type object;
+the SDKs refuse the whole list of tools when it is not.`,
+		Remedy: `Wrap the result in an object, or leave outputSchema out.`,
+		Run: func(ctx context.Context, t *Target) Finding {
+			tools, err := t.tools(ctx)
+			if err != nil {
+				return failure(err)
+			}
+			var problems []string
+			some := false
+			for _, tl := range tools {
+				if len(tl.output) == 0 || string(tl.output) == "null" {
+					continue
+				}
+				some = true
+				if p := rootProblem(tl.output); p != "" {
+					problems = append(problems, tl.name+": its outputSchema "+p)
+				}
+			}
+			switch {
+			case len(problems) > 0:
+				f := warn(andMore(problems, 1), "give the outputSchema the type object, or leave it out")
+				f.Detail = strings.Join(problems, "\n")
+				return f
+			case !some:
+				return skip("no tool has one")
+			}
+			return pass("all of type object")
+		},
+	}
+}

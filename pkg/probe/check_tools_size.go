@@ -1,0 +1,44 @@
+package probe
+
+import (
+	"context"
+	"fmt"
+)
+
+const (
+	// mostTools is how many tools the function calling of the OpenAI API takes; clients on it refuse or drop the others.
+	mostTools = 128
+	// mostTokens is an eighth of a context of 200,000 tokens, which the list takes from every conversation.
+	mostTokens = 25_000
+	// tokenBytes is how many bytes of JSON are a token, roughly: it differs between models.
+	tokenBytes = 4
+)
+
+func toolsSize() Check {
+	return Check{
+		ID: "tools.size", Title: "list of tools is not too large", Needs: []string{"tools.list"}, Applies: announcesTools,
+		Why: `Clients hand the whole list to a model with every conversation: its size is paid for each time, and a model chooses worse
+among many tools. Some take only so many: 128 functions on the OpenAI API. The number of tokens is a rough one, a fourth of the bytes.`,
+		Remedy: `Offer fewer tools, or shorter descriptions and schemas; the key tools.include of an entry chooses some.`,
+		Run: func(ctx context.Context, t *Target) Finding {
+			list, err := t.list(ctx, "tools/list")
+			if err != nil {
+				return failure(err)
+			}
+			bytes := 0
+			for _, item := range list.Items {
+				bytes += len(item)
+			}
+			tokens := bytes / tokenBytes
+			f := pass(fmt.Sprintf("about %d tokens", tokens))
+			switch {
+			case tokens > mostTokens:
+				f = warn(fmt.Sprintf("%d tools with about %d tokens, which every conversation pays for", len(list.Items), tokens), "offer fewer tools, or shorter descriptions")
+			case len(list.Items) > mostTools:
+				f = warn(fmt.Sprintf("%d tools, and clients on the OpenAI API take %d", len(list.Items), mostTools), "offer fewer tools, or let people choose some")
+			}
+			f.Data = map[string]any{"tools": len(list.Items), "bytes": bytes, "tokens": tokens}
+			return f
+		},
+	}
+}
