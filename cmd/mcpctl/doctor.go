@@ -36,6 +36,7 @@ type doctorOptions struct {
 	strict   bool
 	list     bool
 	explain  string
+	operatorFlags
 	serverFlags
 }
 
@@ -76,7 +77,8 @@ and 2 if there was nothing to examine.`,
 	flags.BoolVar(&o.strict, "strict", false, "let warnings fail, too")
 	flags.BoolVar(&o.list, "list-checks", false, "list the checks")
 	flags.StringVar(&o.explain, "explain", "", "explain this `check`")
-	o.register(flags)
+	o.operatorFlags.register(flags)
+	o.serverFlags.register(flags)
 	return cmd
 }
 
@@ -92,6 +94,9 @@ func (o *doctorOptions) run(cmd *cobra.Command, a *app, args []string) error {
 		return usagef("--soak: %s: a soak takes from 1s to 24h", o.soak.Duration)
 	case o.parallel < 1:
 		return usagef("--parallel: %d is not a number of servers", o.parallel)
+	}
+	if err := o.check(cmd.Flags()); err != nil {
+		return err
 	}
 	checks, unmatched := probe.Select(probe.Checks(), o.only, o.skip)
 	if len(unmatched) > 0 {
@@ -117,6 +122,9 @@ func (o *doctorOptions) run(cmd *cobra.Command, a *app, args []string) error {
 		return err
 	}
 	defer stop()
+	if servers, err = o.addresses(ctx, a, servers); err != nil {
+		return err
+	}
 
 	begin := time.Now()
 	reports := o.examine(ctx, a, servers, checks)
@@ -201,7 +209,10 @@ func (o *doctorOptions) withDemo(ctx context.Context, a *app, servers []config.S
 			out = append(out, s)
 			continue
 		}
-		server, err := demo.ServeHTTP(ctx, "", demo.HTTPOptions{Options: demo.Options{Version: a.build.version}})
+		server, err := demo.ServeHTTP(ctx, "", demo.HTTPOptions{
+			Options:   demo.Options{Version: a.build.version},
+			Stateless: s.Protocol == "2026-07-28", // without it the SDK speaks only the versions before over HTTP
+		})
 		if err != nil {
 			return nil, stop, err
 		}
@@ -238,6 +249,7 @@ func (o *doctorOptions) examine(ctx context.Context, a *app, servers []config.Se
 	for i, s := range servers {
 		targets[i] = &probe.Target{
 			Server: s, Lookup: a.lookup, Home: a.home, Dialer: a.dialer(), Kills: o.kills, Soak: o.soak.Duration,
+			Connections: o.connections, Idle: o.idle.Duration,
 			OnSecrets: func(secrets []string) { a.redact.Add(secrets...) },
 		}
 		if fromFile(s) {

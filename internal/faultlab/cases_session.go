@@ -405,6 +405,11 @@ func twoReplicas(x *exchange) bool {
 	if x.count("request")%2 == 0 {
 		replica = "B"
 	}
+	return x.atReplica(replica)
+}
+
+// atReplica answers as a replica that knows only the sessions it issued.
+func (x *exchange) atReplica(replica string) bool {
 	x.set("X-Replica", replica)
 	if x.rpc() == "initialize" {
 		ses := x.s.newSession()

@@ -215,7 +215,9 @@ func (p *httpProbe) send(label, method, target, body string, header ...string) s
 		return ""
 	}
 	for i := 0; i+1 < len(header); i += 2 {
-		r.Header.Set(header[i], header[i+1])
+		if r.Header.Set(header[i], header[i+1]); header[i] == "Host" {
+			r.Host = header[i+1]
+		}
 	}
 	start := time.Now()
 	resp, err := p.client.Do(r)

@@ -31,6 +31,7 @@ type httpFault struct {
 	path        string                     // of the address given to clients; "" means /mcp
 	url         func(origin string) string // the whole address given to clients, where a path is not enough
 	tls         *tlsFault                  // not nil: HTTPS
+	anyHost     bool                       // answers whatever the Host header says
 	otherOrigin bool                       // opens a second listener, which serves MCP too and records what reaches it
 	listenAfter time.Duration              // how long the port stays closed
 }
@@ -293,6 +294,10 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	s.log("http", x.details()...)
+	if !s.c.http.anyHost && r.URL.Host == "" && foreign(r.Host) {
+		x.text(http.StatusForbidden, "text/plain", "Forbidden: invalid Host header")
+		return
+	}
 	if f := s.c.http.request; f != nil && f(x) {
 		return
 	}
@@ -302,6 +307,15 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	x.endpoint()
+}
+
+// foreign reports whether a Host header does not name this machine.
+func foreign(host string) bool {
+	if name, _, err := net.SplitHostPort(host); err == nil {
+		host = name
+	}
+	ip := net.ParseIP(host)
+	return host != "localhost" && (ip == nil || !ip.IsLoopback())
 }
 
 // serveOther answers one HTTP request to the second listener, which is another origin: nothing that belongs to the

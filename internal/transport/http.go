@@ -270,6 +270,8 @@ type roundTrip struct {
 	caller context.Context //nolint:containedctx // of this one request: its end is told apart from the wire's faults
 	cancel context.CancelCauseFunc
 	msg    envelope // of a POST
+	// renamed is set when the exchange has changed the method.
+	renamed bool
 	// request is the body of a POST that asks for a stream of notifications, nil of another.
 	request []byte
 	ex      *Exchange
@@ -295,7 +297,9 @@ func (x *roundTrip) do(ctx context.Context, req *http.Request) (*http.Response, 
 			if x.ex = exchangeOf(ctx); x.ex == nil && x.request != nil {
 				_, x.ex = WithExchange(ctx)
 			}
-			x.msg.Method = x.ex.rename(x.msg.Method)
+			asked := x.msg.Method
+			x.msg.Method = x.ex.rename(asked)
+			x.renamed = x.msg.Method != asked
 			x.ex.begin(x.msg.Method)
 			body = x.ex.params(body)
 			x.h.expect(x.caller, x.msg, x.ex)
@@ -459,8 +463,8 @@ func (x *roundTrip) headers(r *http.Request) {
 		r.Header[name] = values
 	}
 	x.h.wire.acceptEncoding(r)
-	if r.Header.Get(methodHeader) != "" && x.msg.isCall() {
-		r.Header.Set(methodHeader, x.msg.Method) // which an exchange may have changed
+	if r.Header.Get(methodHeader) != "" && x.renamed {
+		r.Header.Set(methodHeader, x.msg.Method)
 	}
 	x.h.mu.Lock()
 	forged, opened := x.h.forged, x.h.legacyOpened
@@ -551,6 +555,9 @@ func (x *roundTrip) answered(resp *http.Response) (*http.Response, error) {
 	}
 	success := resp.StatusCode >= 200 && resp.StatusCode < 300
 	if !success {
+		if resp.StatusCode == http.StatusTooManyRequests {
+			x.h.Odd.note(OddBusy, "%s is refused with HTTP 429", x.msg.Method)
+		}
 		body := trimMessage(x.errorBody(resp))
 		f := x.evidence(resp, Fault{Kind: KindStatus, Body: body})
 		if x.challenged(f) {

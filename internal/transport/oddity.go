@@ -23,6 +23,8 @@ const (
 	OddStray OddityKind = "stray"
 	// OddReuse is a TCP connection that the server kept open, and closed without a word when it was used again.
 	OddReuse OddityKind = "reuse"
+	// OddBusy is a request that was refused as one of too many (429). There is nothing wrong with that.
+	OddBusy OddityKind = "busy"
 	// OddReply is an answer of ours to a request of the server's that the server did not accept.
 	OddReply OddityKind = "reply"
 )

@@ -2,6 +2,7 @@ package probe
 
 import (
 	"context"
+	"slices"
 	"strings"
 )
 
@@ -21,6 +22,13 @@ one that a tool needs lists everything and is refused when the tool is called.`,
 				return pass("none: the login asks for what the authorization server gives by itself")
 			}
 			f := pass(firstWords(strings.Join(scopes, " ")))
+			if a.Server != nil && len(a.Server.ScopesSupported) > 0 {
+				strange := slices.DeleteFunc(slices.Clone(scopes), func(s string) bool { return slices.Contains(a.Server.ScopesSupported, s) })
+				if len(strange) > 0 {
+					f = warn("the authorization server does not know the scope "+firstWords(strings.Join(strange, " ")),
+						"name the same scopes in the server's metadata and in that of the authorization server")
+				}
+			}
 			f.Data = map[string]any{"scopes": scopes}
 			return f
 		},

@@ -9,7 +9,7 @@ import (
 
 func httpEndpoint() Check {
 	return Check{
-		ID: "http.endpoint", Title: "URL answers MCP", Needs: []string{"net.tcp", "net.tls"}, Applies: overHTTP,
+		ID: "http.endpoint", Title: "URL answers MCP", Needs: []string{"net.proxy", "net.tcp", "net.tls"}, Applies: overHTTP,
 		Why: `The opening request is sent to the URL with POST, as every client does. The answer must be JSON-RPC. A web page, a
 redirect, 404 or 405 mean that the URL is not the MCP endpoint: it often has a path of its own, such as /mcp. Then the
 usual paths are tried.`,

@@ -9,7 +9,7 @@ import (
 
 func netTCP() Check {
 	return Check{
-		ID: "net.tcp", Title: "port accepts connections", Needs: []string{"net.dns"}, Applies: overHTTP,
+		ID: "net.tcp", Title: "port accepts connections", Needs: []string{"net.dns"}, Applies: overHTTP, Limit: ownLimits,
 		Why: `Something must listen at the host and port of the URL. "Connection refused" means that the machine is there and nothing
 listens on the port; no answer at all means a firewall, or a machine that is not there.`,
 		Remedy: `Start the server, correct the port, or open the firewall.`,
@@ -19,13 +19,13 @@ listens on the port; no answer at all means a firewall, or a machine that is not
 				return *other
 			}
 			host, port := r.Host, r.Port
-			ctx, cancel := netLimit(ctx, t)
+			soon, cancel := netLimit(ctx, t)
 			defer cancel()
-			addrs, err := net.DefaultResolver.LookupHost(ctx, host)
+			addrs, err := net.DefaultResolver.LookupHost(soon, host)
 			if err != nil {
 				return Finding{Status: Unknown, Message: fmt.Sprintf("%s: %s", host, dnsText(err))}
 			}
-			good, bad := dialAll(ctx, addrs, port)
+			good, bad := t.dialPatiently(ctx, addrs, port)
 			data := map[string]any{"reachable": good, "unreachable": bad}
 			switch {
 			case len(good) == 0:

@@ -43,7 +43,7 @@ them; what was announced and does not work is an error to them.`,
 					problems = append(problems, fmt.Sprintf("%s works (%d entries) and is not announced", c.method, len(list.Items)))
 				}
 			}
-			if caps.Logging != nil && s.Info().Era == session.EraLegacy && t.hung == "" {
+			if caps.Logging != nil && s.Info().Era == session.EraLegacy && t.hung == "" && t.crowded() == nil {
 				if e := t.refusesLevel(ctx); e != nil {
 					problems = append(problems, "logging is announced and logging/setLevel is answered with an error: "+e.Message)
 				}

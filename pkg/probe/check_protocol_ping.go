@@ -21,6 +21,9 @@ server that does not answer.`,
 			if s.Info().Era == session.EraModern {
 				return skip("protocol " + s.Info().ProtocolVersion + " has no ping")
 			}
+			if f := t.crowded(); f != nil {
+				return *f
+			}
 			err = ping(ctx, t)
 			var e *session.Error
 			if errors.As(err, &e) && e.Class == session.ClassAnswered {

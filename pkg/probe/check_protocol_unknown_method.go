@@ -19,6 +19,9 @@ func protocolUnknownMethod() Check {
 			if err != nil {
 				return failure(err)
 			}
+			if f := t.crowded(); f != nil {
+				return *f
+			}
 			limit := min(t.sup.Limits().Request.Value, visitTime)
 			ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("no answer within %s", limit))
 			defer cancel()

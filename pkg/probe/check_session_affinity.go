@@ -41,6 +41,11 @@ at once (--connections N). Without a session, every instance must answer.`,
 				all.Go(func() { replies[i], errs[i] = s.Visit(ctx, session.Visit{Method: method}) })
 			}
 			all.Wait()
+			for i, r := range replies { // was it the instance, or too much at once? session.streams tells of that
+				if errs[i] != nil || r.Status >= 500 && !r.Lost {
+					replies[i], errs[i] = s.Visit(ctx, session.Visit{Method: method})
+				}
+			}
 			return t.dispersion(s.ID() != "", replies, errs)
 		},
 	}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"sync"
+
+	"github.com/mcpctl/mcpctl/pkg/session"
 )
 
 func sessionStreams() Check {
@@ -13,19 +15,42 @@ func sessionStreams() Check {
 server that answers only one of them, or mixes them up, works in a test by hand and fails in an agent.`,
 		Remedy: `Answer each request when its result is there, with its own id, on the response of its own POST.`,
 		Run: func(ctx context.Context, t *Target) Finding {
+			if f := t.crowded(); f != nil {
+				return *f
+			}
 			const atOnce = 3 // as few as show it
+			s := t.current(ctx)
+			if s == nil {
+				return skip("no session is open")
+			}
+			method := "ping"
+			if s.Info().Era == session.EraModern {
+				method = harmlessMethod(s)
+			}
+			ctx, cancel := context.WithTimeout(ctx, visitTime)
+			defer cancel()
 			errs := make([]error, atOnce)
 			var all sync.WaitGroup
 			for i := range errs {
-				all.Go(func() { errs[i] = use(ctx, t) })
+				all.Go(func() { _, errs[i] = s.Raw(ctx, method, nil) })
 			}
 			all.Wait()
+			failed := 0
+			var f Finding
 			for _, err := range errs {
-				if err != nil {
-					f := failure(err)
-					f.Message = fmt.Sprintf("of %d requests at once, one failed: %s", atOnce, f.Message)
-					return f
+				switch session.ClassOf(err) {
+				case "", session.ClassAnswered: // an error is an answer, too
+				case session.ClassTimeout, session.ClassInterrupted, session.ClassBusy:
+					return skip(fmt.Sprintf("%s is not answered soon enough", method))
+				default:
+					failed++
+					f = failure(err)
 				}
+			}
+			if failed > 0 {
+				f.Message = fmt.Sprintf("%d of %d requests at once failed: %s", failed, atOnce, f.Message)
+				f.Fix = "answer each request by itself: look for one place where the server keeps the request that it is working on"
+				return f
 			}
 			return pass(fmt.Sprintf("%d at once", atOnce))
 		},

@@ -97,3 +97,17 @@ func dialText(err error) string {
 	}
 	return err.Error()
 }
+
+// dialPatiently tries all addresses, and again while none is good and somebody wished to wait for the server. What a
+// request waits for by itself is not waited for here: that a port is closed is news.
+func (t *Target) dialPatiently(ctx context.Context, addrs []string, port string) (good, bad []string) {
+	const again = 250 * time.Millisecond
+	wait := session.LimitsFor(t.expanded).Wait
+	until := time.Now().Add(wait.Value)
+	for {
+		good, bad = dialAll(ctx, addrs, port)
+		if len(good) > 0 || wait.Source == "built-in" || time.Now().Add(again).After(until) || !pause(ctx, again) {
+			return good, bad
+		}
+	}
+}

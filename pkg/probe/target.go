@@ -1,6 +1,7 @@
 package probe
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -175,7 +176,7 @@ func failure(err error) Finding {
 	if e.Class == session.ClassInterrupted {
 		return Finding{Status: Unknown, Message: "interrupted", Class: string(e.Class)}
 	}
-	f := Finding{Status: Fail, Message: e.Message, Fix: e.Hint, Class: class(e)}
+	f := Finding{Status: Fail, Message: e.Message, Fix: cmp.Or(e.Hint, nextStep(e)), Class: class(e)}
 	if e.Phase != "" {
 		f.Message = e.Phase + ": " + e.Message
 	}
@@ -198,6 +199,25 @@ func failure(err error) Finding {
 		f.Data["limit"] = map[string]any{"name": e.Limit.Name, "value_ms": e.Limit.Value.Milliseconds(), "source": e.Limit.Source}
 	}
 	return f
+}
+
+// nextStep is what to do about a failure that says nothing of it.
+func nextStep(e *session.Error) string {
+	what := cmp.Or(e.Phase, "the request")
+	switch e.Class {
+	case session.ClassTimeout:
+		return "see what the server does with " + what + ": its log, its load; a slow one needs a higher limit"
+	case session.ClassAuth:
+		return "give the server a credential that is allowed to do this: --header 'Authorization: Bearer ${TOKEN}'"
+	case session.ClassSession:
+		return "see why the server drops the session: a restart, an idle limit, several instances without shared sessions"
+	case session.ClassBusy:
+		return "wait, or ask for a higher rate limit"
+	case session.ClassAnswered, session.ClassProtocol, session.ClassConnect, session.ClassUnknownOutcome:
+	case session.ClassConfig, session.ClassInterrupted:
+		return ""
+	}
+	return "look into the server's own log: it met " + what + " at this moment"
 }
 
 // class returns the word for an error's class. An answered error met by a check is the protocol's: no tool was called.

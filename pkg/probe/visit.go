@@ -22,6 +22,9 @@ func (t *Target) visitor(ctx context.Context) (*session.Session, string, *Findin
 		f := skip("no session is open")
 		return nil, "", &f
 	}
+	if f := t.crowded(); f != nil {
+		return nil, "", f
+	}
 	if !s.Visits() {
 		f := skip("the server speaks " + s.Info().Transport)
 		return nil, "", &f
@@ -30,6 +33,16 @@ func (t *Target) visitor(ctx context.Context) (*session.Session, string, *Findin
 		return s, "server/discover", nil
 	}
 	return s, "ping", nil
+}
+
+// crowded returns the finding of a check that could do without its request at a server that counts them, nil if the server
+// has refused none.
+func (t *Target) crowded() *Finding {
+	if t.odd(session.OddBusy) == nil {
+		return nil
+	}
+	f := skip("left out: the server refuses requests as too many (429)")
+	return &f
 }
 
 // localURL reports whether the host of a URL is this machine.

@@ -45,7 +45,10 @@ func (o *opening) explain(ctx context.Context, e *Error) {
 	if !ok {
 		if e.Class == ClassProtocol && strings.Contains(e.Message, "protocol version") {
 			versions := mcp.SupportedProtocolVersions()
-			e.Hint = fmt.Sprintf("the versions known here are %s to %s: update the older side", versions[len(versions)-1], versions[0])
+			if _, chosen, ok := strings.Cut(e.Message, "unsupported protocol version: "); ok {
+				e.Message = fmt.Sprintf("the server chose protocol version %s, and %s to %s are known here", chosen, versions[len(versions)-1], versions[0])
+			}
+			e.Hint = "update the older side, the server or mcpctl"
 		}
 		return
 	}

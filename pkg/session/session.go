@@ -179,6 +179,7 @@ const (
 	OddBatch       = transport.OddBatch
 	OddStray       = transport.OddStray
 	OddReuse       = transport.OddReuse
+	OddBusy        = transport.OddBusy
 	OddReply       = transport.OddReply
 )
 
