@@ -23,10 +23,10 @@ func findingCases() []Case {
 			Repro:   "Any Host and Origin are answered like the server's own.",
 			Right:   "Works; doctor warns.",
 			Exit:    "ok.",
-			http:    httpFault{anyHost: true},
-			check: check{want: `evil 200`, drive: func(p *httpProbe) {
+			http:    httpFault{anyOrigin: true},
+			check: check{want: `evil 200 `, drive: func(p *httpProbe) {
 				p.open()
-				p.send("evil", http.MethodPost, p.server.URL, requestBody(9, "ping", "{}"), "Host", "evil.example")
+				p.send("evil", http.MethodPost, p.server.URL, requestBody(9, "ping", "{}"), "Origin", "http://evil.example")
 			}},
 		},
 		{

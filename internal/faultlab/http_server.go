@@ -12,6 +12,7 @@ import (
 	"maps"
 	"net"
 	"net/http"
+	"net/url"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -31,7 +32,7 @@ type httpFault struct {
 	path        string                     // of the address given to clients; "" means /mcp
 	url         func(origin string) string // the whole address given to clients, where a path is not enough
 	tls         *tlsFault                  // not nil: HTTPS
-	anyHost     bool                       // answers whatever the Host header says
+	anyOrigin   bool                       // answers web pages of any origin
 	otherOrigin bool                       // opens a second listener, which serves MCP too and records what reaches it
 	listenAfter time.Duration              // how long the port stays closed
 }
@@ -294,8 +295,8 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	s.log("http", x.details()...)
-	if !s.c.http.anyHost && r.URL.Host == "" && foreign(r.Host) {
-		x.text(http.StatusForbidden, "text/plain", "Forbidden: invalid Host header")
+	if !s.c.http.anyOrigin && foreign(r.Header.Get("Origin")) {
+		x.text(http.StatusForbidden, "text/plain", "Forbidden: invalid Origin header")
 		return
 	}
 	if f := s.c.http.request; f != nil && f(x) {
@@ -309,13 +310,14 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	x.endpoint()
 }
 
-// foreign reports whether a Host header does not name this machine.
-func foreign(host string) bool {
-	if name, _, err := net.SplitHostPort(host); err == nil {
-		host = name
+// foreign reports whether an Origin header names another machine.
+func foreign(origin string) bool {
+	u, err := url.Parse(origin)
+	if origin == "" || err != nil {
+		return origin != ""
 	}
-	ip := net.ParseIP(host)
-	return host != "localhost" && (ip == nil || !ip.IsLoopback())
+	ip := net.ParseIP(u.Hostname())
+	return u.Hostname() != "localhost" && (ip == nil || !ip.IsLoopback())
 }
 
 // serveOther answers one HTTP request to the second listener, which is another origin: nothing that belongs to the

@@ -148,7 +148,7 @@ func (f *Fault) plain() string {
 		}
 		if u, err := url.Parse(f.URL); err == nil {
 			if next, err := u.Parse(f.Location); err == nil && !sameOrigin(u, next) {
-				return fmt.Sprintf("HTTP %d redirects to another origin, which is not followed: %s", f.Status, f.Location)
+				return fmt.Sprintf("HTTP %d redirects to %s, another origin, and is not followed", f.Status, f.Location)
 			}
 		}
 		return fmt.Sprintf("HTTP %d redirects to %s", f.Status, f.Location)

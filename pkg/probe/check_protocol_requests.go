@@ -9,7 +9,7 @@ import (
 
 func protocolRequests() Check {
 	return Check{
-		ID: "protocol.requests", Title: "answers to the server's requests are accepted", Needs: usable(),
+		ID: "protocol.requests", Title: "answers of the client are accepted", Needs: usable(),
 		Why: `Servers ask, too: for a sign of life (ping), for the client's roots, for a model or a person. The client answers with a
 POST of its own, which must be accepted with 202. A server that refuses it waits for ever, or drops the session.`,
 		Remedy: `Accept a POST that holds a response, and find the request by its id.`,

@@ -184,9 +184,9 @@ func TestCauses(t *testing.T) {
 			s := fault(t, "tls-mtls")
 			s.TLS.InsecureSkipVerify = true // the authority is not the point here
 			return s
-		}, "session.open", "connect", "requires a client certificate"},
+		}, "net.tls", "connect", "requires a client certificate"},
 		{"body not gzip", over("gzip-header-lie"), "http.endpoint", "protocol", "is not gzip"},
-		{"proxy not there", entry(config.Server{URL: "http://example.com/mcp", Proxy: "http://bob:hunter2@127.0.0.1:1", Transport: "auto"}), "session.open", "connect", "the proxy http://127.0.0.1:1 cannot be reached"},
+		{"proxy not there", entry(config.Server{URL: "http://example.com/mcp", Proxy: "http://bob:hunter2@127.0.0.1:1", Transport: "auto"}), "net.proxy", "connect", "the proxy http://127.0.0.1:1 (the key proxy) cannot be reached"},
 		{"command not found", entry(config.Server{Command: "no-such-command-here", Transport: "stdio"}), "command.found", "connect", "no-such-command-here"},
 		{"no such host", entry(config.Server{URL: "http://no-such-host.invalid/mcp", Transport: "auto"}), "net.dns", "connect", "no-such-host.invalid"},
 		{"nothing listens", refused, "net.tcp", "connect", "refused"},
