@@ -24,7 +24,7 @@ a static token. 403 means that it knows who asks, and refuses: a scope is missin
 			case err != nil:
 				return skip("no session was opened: see " + sessionOpenID)
 			}
-			return pass("the session opened")
+			return pass("the server let us in")
 		},
 	}
 }

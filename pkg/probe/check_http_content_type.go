@@ -13,7 +13,7 @@ func httpContentType() Check {
 the first bytes when the header is missing; several SDKs refuse such an answer ("unexpected content type").`,
 		Remedy: `Send Content-Type: application/json with a JSON answer, and text/event-stream with a stream.`,
 		Run: func(_ context.Context, t *Target) Finding {
-			return t.oddity(session.OddContentType, "they do", "send Content-Type: application/json with each JSON answer")
+			return t.oddity(session.OddContentType, "each answer has its Content-Type", "send Content-Type: application/json with each JSON answer")
 		},
 	}
 }

@@ -20,11 +20,11 @@ usual paths are tried.`,
 			e, failed := errors.AsType[*session.Error](err)
 			switch {
 			case err == nil:
-				return pass("it does")
+				return pass("POST is answered with JSON-RPC")
 			case !failed:
 				return failure(err)
 			case e.Class == session.ClassAuth:
-				return pass("it wants authorization")
+				return pass("it answers, and wants authorization")
 			case e.NotMCP() && e.Phase != "notifications/initialized":
 				f := failure(err)
 				if other := t.elsewhere(ctx); other != "" {
@@ -32,7 +32,7 @@ usual paths are tried.`,
 				}
 				return f
 			case e.RPC != nil || e.Phase == "notifications/initialized":
-				return pass("it does")
+				return pass("POST is answered with JSON-RPC")
 			}
 			return skip("nothing answered that could be judged: see " + sessionOpenID)
 		},

@@ -18,7 +18,7 @@ may be repeated, on a new connection.`,
 			if text := t.warned(session.WarnReuse); text != "" {
 				return warn(text, fix)
 			}
-			f := t.oddity(session.OddReuse, "they can", fix)
+			f := t.oddity(session.OddReuse, "none was closed without an answer", fix)
 			if f.Status == Warn {
 				f.Message = "a connection was kept open and then closed without an answer: " + f.Message
 			}

@@ -17,7 +17,7 @@ has come. mcpctl takes the string for the number.`,
 			if t.odd(session.OddNullID) != nil {
 				return t.oddity(session.OddNullID, "", "send the error with the id of the request that it answers")
 			}
-			return t.oddity(session.OddID, "they do", "send the id back as the JSON value that came")
+			return t.oddity(session.OddID, "each response has the id of its request", "send the id back as the JSON value that came")
 		},
 	}
 }

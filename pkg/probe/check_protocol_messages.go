@@ -17,7 +17,7 @@ not know arrays drops the message.`,
 			if t.odd(session.OddStray) != nil {
 				return t.oddity(session.OddStray, "", "look for answers that are sent twice, too late, or to the wrong client")
 			}
-			return t.oddity(session.OddBatch, "they do", "write each message by itself, not inside an array")
+			return t.oddity(session.OddBatch, "none to spare, none in an array", "write each message by itself, not inside an array")
 		},
 	}
 }

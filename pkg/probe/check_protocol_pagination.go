@@ -24,7 +24,7 @@ protocol 2026-07-28 on, an empty cursor is one like any other.`,
 				f.Detail = strings.Join(odd, "\n")
 				return f
 			}
-			return pass("they do")
+			return pass("no list goes on without an end")
 		},
 	}
 }

@@ -39,7 +39,7 @@ to a model from the person who approves the tool.`,
 				f.Detail = strings.Join(bare, "\n")
 				return f
 			}
-			return pass("all of them")
+			return pass(fmt.Sprintf("%d of %d", len(tools), len(tools)))
 		},
 	}
 }

@@ -1,6 +1,7 @@
 package probe
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"runtime/debug"
@@ -47,7 +48,18 @@ func Run(ctx context.Context, t *Target, checks []Check) Report {
 	report.Timing = t.spans
 	report.Elapsed = time.Since(begin)
 	judge(&report)
+	byStage(report.Results, checks)
 	return report
+}
+
+// byStage brings the results of each stage together, in the order in which the stages began: some checks look back at what
+// the others have seen, and are made at the end.
+func byStage(results []Result, checks []Check) {
+	place := map[string]int{}
+	for i, c := range slices.Backward(checks) {
+		place[c.Stage()] = i
+	}
+	slices.SortStableFunc(results, func(a, b Result) int { return cmp.Compare(place[a.Stage()], place[b.Stage()]) })
 }
 
 // unmet returns the first broken check in the way of one with these needs, "" if there is none. A need that does not
