@@ -188,6 +188,9 @@ func (f *Fault) bodyHint() string {
 		return fmt.Sprintf(": %q", f.Title)
 	}
 	s := f.Snippet()
+	if f.IsPage() {
+		s = Snippet([]byte(html.UnescapeString(string(anyTag.ReplaceAll(f.Body, []byte(" "))))))
+	}
 	if text := http.StatusText(f.Status); len(s) >= len(text) && strings.EqualFold(s[:len(text)], text) {
 		s = strings.TrimLeft(s[len(text):], ":,.- ") // some bodies begin with the status once more
 	}
@@ -211,6 +214,9 @@ func Snippet(text []byte) string {
 }
 
 var titleTag = regexp.MustCompile(`(?is)<title[^>]*>(.*?)</title>`)
+
+// anyTag matches the tags of a page, and what is not text in it.
+var anyTag = regexp.MustCompile(`(?is)<(script|style)\b.*?</(script|style)\s*>|<[^>]*>`)
 
 // pageTitle returns the title of a web page.
 func pageTitle(body []byte) string {
