@@ -24,6 +24,7 @@ ignores it delays every command. Nothing it started may be left running.`,
 			defer stop()
 			_ = t.sup.Close()
 			elapsed := time.Since(begin)
+			t.timed("close", begin)
 			f := pass("in " + FormatElapsed(elapsed))
 			f.Data = map[string]any{"close_ms": milliseconds(elapsed)}
 			if t.Server.Command == "" {

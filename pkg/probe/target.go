@@ -72,7 +72,7 @@ func (t *Target) open(ctx context.Context) (*session.Session, error) {
 		t.sup = session.NewSupervisor(t.Dialer, t.expanded)
 		t.opened, t.openErr = t.sup.Session(ctx)
 		if t.openErr == nil {
-			t.spans = t.opened.Info().Spans
+			t.spans = append(t.spans, t.opened.Info().Spans...)
 		}
 	})
 	return t.opened, t.openErr
@@ -97,6 +97,7 @@ func (t *Target) list(ctx context.Context, method string) (session.List, error) 
 	}
 	var list session.List
 	var n tries
+	begin := time.Now()
 	err := t.sup.Do(ctx, session.Request{Name: method, Repeatable: true}, func(ctx context.Context, s *session.Session) (err error) {
 		list, err = s.List(ctx, method)
 		n.note(err)
@@ -109,7 +110,13 @@ func (t *Target) list(ctx context.Context, method string) (session.List, error) 
 		t.repeated[method] = n.loss
 	}
 	t.lists[method], t.listErrs[method] = list, err
+	t.timed(method, begin)
 	return list, err
+}
+
+// timed notes that something took from begin until now.
+func (t *Target) timed(name string, begin time.Time) {
+	t.spans = append(t.spans, Span{Name: name, Elapsed: time.Since(begin)})
 }
 
 // close ends what the checks have left open.
