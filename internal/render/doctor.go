@@ -44,7 +44,7 @@ func Doctor(w io.Writer, s Screen, reports []probe.Report, o DoctorOptions) erro
 	for _, verdicts := range [][]probe.Status{{probe.Pass}, {probe.Warn, probe.Unknown}, {probe.Fail}} {
 		for _, r := range reports {
 			if slices.Contains(verdicts, r.Verdict) {
-				d := doctor{b: &b, s: s, r: r, verbose: o.Verbose, several: several}
+				d := doctor{b: &b, s: s, r: tidy(r), verbose: o.Verbose, several: several}
 				d.write()
 			}
 		}
@@ -62,6 +62,22 @@ func Doctor(w io.Writer, s Screen, reports []probe.Report, o DoctorOptions) erro
 	}
 	_, err := io.WriteString(w, strings.TrimRight(b.String(), "\n")+"\n")
 	return err
+}
+
+// tidy makes the ids of a report fit to stand in a line: those of rows hold names that a server chose.
+func tidy(r probe.Report) probe.Report {
+	const longest = 40
+	short := func(id string) string { return Cut(OneLine(id), longest) }
+	r.Results = slices.Clone(r.Results)
+	for i := range r.Results {
+		r.Results[i].ID = short(r.Results[i].ID)
+	}
+	if r.Cause != nil {
+		c := *r.Cause
+		c.Check = short(c.Check)
+		r.Cause = &c
+	}
+	return r
 }
 
 // doctor writes one report.
@@ -110,9 +126,15 @@ func (d *doctor) headline() {
 		verdict += " (incomplete)"
 	}
 	const gap, leastName = "   ", 8
-	rest := gap + verdict + gap + d.r.Transport
 	elapsed := gap + probe.FormatElapsed(d.r.Elapsed)
-	room := d.s.Width - ansi.StringWidth(rest) - ansi.StringWidth(elapsed)
+	left := func() int {
+		return d.s.Width - ansi.StringWidth(gap+verdict+gap+d.r.Transport) - ansi.StringWidth(elapsed)
+	}
+	room := left()
+	if room < min(ansi.StringWidth(OneLine(d.r.Name)), leastName) {
+		verdict = strings.ToUpper(string(d.r.Verdict))
+		room = left()
+	}
 	name := Cut(OneLine(d.r.Name), max(room, leastName))
 	target := ""
 	if room -= ansi.StringWidth(name) + len(gap); room >= leastName && OneLine(d.r.Target) != OneLine(d.r.Name) {
@@ -221,7 +243,7 @@ func (d *doctor) entry(r probe.Result) {
 		return
 	}
 	if width := ansi.StringWidth(head); width > d.s.Width/2 { // a narrow screen: the message goes below the id
-		d.line("%s", strings.TrimRight(head, " "))
+		d.line("%s", Cut(strings.TrimRight(head, " "), d.s.Width))
 		d.paragraph("      ", message+tail, Plain)
 		return
 	}
@@ -326,7 +348,7 @@ func (d *doctor) everything() {
 		}
 	}
 	for _, reason := range order {
-		d.paragraph("  – ", strings.Join(reasons[reason], ", ")+": "+OneLine(reason), Faint)
+		d.paragraph("  – ", OneLine(strings.Join(reasons[reason], ", ")+": "+reason), Faint)
 	}
 	d.waterfall()
 }
@@ -416,7 +438,7 @@ func (d *doctor) paragraph(label, text string, style Style) {
 func (d *doctor) wrapped(label, text string) []string {
 	width := ansi.StringWidth(label)
 	const hang = 4
-	if width > max(d.s.Width/4, 10) {
+	if width > max(d.s.Width/4, 12) {
 		lines := strings.Split(Wrap(strings.TrimLeft(label, " ")+text, d.s.Width-hang, ""), "\n")
 		for i, line := range lines {
 			lines[i] = strings.Repeat(" ", hang) + line

@@ -243,7 +243,7 @@ func found(r probe.Report) string {
 		if method, rest, ok := strings.Cut(message, ": "); ok && strings.Trim(method, "abcdefghijklmnopqrstuvwxyz/") == "" {
 			message = rest
 		}
-		return r.Cause.Check + ": " + message
+		return OneLine(r.Cause.Check) + ": " + message
 	}
 	counts := map[probe.Status]int{}
 	for _, res := range r.Results {
@@ -310,5 +310,6 @@ func quoteJSON(text string) string {
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
 	_ = enc.Encode(text) // a string can always be encoded
-	return strings.TrimSuffix(b.String(), "\n")
+	// What is no character at all is none in YAML either.
+	return strings.NewReplacer("\ufffe", `\ufffe`, "\uffff", `\uffff`).Replace(strings.TrimSuffix(b.String(), "\n"))
 }
