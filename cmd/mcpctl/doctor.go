@@ -56,12 +56,18 @@ the call that the key health of the entry names, if its tool says that it only
 reads. --soak goes on with it for a while: eight requests at a time, and a kill
 at random moments. No request may be lost, or answered twice.
 
+-o writes the report as text, json, junit, markdown (for a pull request), github
+(annotations, and the summary of the step), tap, or prometheus (for a textfile
+collector). --report writes files beside that, each in one step; also when the
+run itself fails they hold valid documents, which say so.
+
 The exit code is 0 if nothing failed, 1 if anything did or could not be judged,
 and 2 if there was nothing to examine.`,
 		Example: `  mcpctl doctor notes
   mcpctl doctor demo --kill-session
   mcpctl doctor prod --soak 10m
   mcpctl doctor https://search.example/mcp -o json
+  mcpctl doctor --report junit=r.xml --report json=r.json -o github
   mcpctl doctor --stdio "npx -y @example/notes ~/notes"
   mcpctl doctor --explain session.open`,
 		Annotations:       doctorFormats(),
