@@ -138,8 +138,7 @@ func parseReport(word string) (reportFile, error) {
 
 // reason returns what is wrong with a file, without the path, which the message has.
 func reason(err error) string {
-	var e *fs.PathError
-	if errors.As(err, &e) {
+	if e, ok := errors.AsType[*fs.PathError](err); ok {
 		if dir := filepath.Dir(e.Path); errors.Is(err, fs.ErrNotExist) {
 			return "there is no directory " + dir
 		}
@@ -330,11 +329,13 @@ func (a *app) reportFailure(ctx context.Context, root *cobra.Command, err error)
 	if err := outputs.writeFiles(run); err != nil {
 		a.warn("mcpctl: error: " + oneLine(err.Error()) + "\n")
 	}
-	format := ""
-	for _, format = range flagValues(a.args, "--output", "-o") {
-	}
-	if format == "" || format == formatText || a.json() {
+	formats := flagValues(a.args, "--output", "-o")
+	if len(formats) == 0 || a.json() {
 		return
+	}
+	format := formats[len(formats)-1]
+	if format == formatText {
+		return // standard error has it
 	}
 	if err := a.writeFormat(ctx, format, run); err != nil {
 		a.logger.InfoContext(ctx, "failure not written", "error", err)
