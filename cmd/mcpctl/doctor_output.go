@@ -80,9 +80,31 @@ func (o *doctorOutputs) open(a *app, tellsOnly bool) error {
 		}
 		return nil
 	}
-	var err error
-	o.files, err = parseReports(o.words)
-	return err
+	files, err := parseReports(o.words)
+	if err != nil {
+		return err
+	}
+	for _, f := range files {
+		if a.isConfig(f.path) {
+			return usagef("--report %s: that is the configuration", f.word)
+		}
+	}
+	o.files = files
+	return nil
+}
+
+// isConfig reports whether path is the configuration file, which no report may replace.
+func (a *app) isConfig(path string) bool {
+	config, err := a.configPath()
+	if err != nil {
+		return false
+	}
+	one, err := os.Stat(config)
+	if err != nil {
+		return false
+	}
+	other, err := os.Stat(path)
+	return err == nil && os.SameFile(one, other)
 }
 
 // parseReports returns the files of --report that can be written, and the first error.
@@ -325,6 +347,7 @@ func (a *app) reportFailure(ctx context.Context, root *cobra.Command, err error)
 	}
 	outputs := doctorOutputs{}
 	outputs.files, _ = parseReports(flagValues(a.args, "--report", ""))
+	outputs.files = slices.DeleteFunc(outputs.files, func(f reportFile) bool { return a.isConfig(f.path) })
 	run := render.DoctorRun{Begin: time.Now(), Failure: doctorFailure(f), Mask: a.redact.String}
 	if err := outputs.writeFiles(run); err != nil {
 		a.warn("mcpctl: error: " + oneLine(err.Error()) + "\n")
