@@ -48,6 +48,8 @@ type app struct {
 
 	// config is loaded at most once.
 	config *config.Config
+	// reported is set when doctor has written its formats.
+	reported bool
 	// unread is the exit code when nobody reads standard output to its end: that of what was to be written.
 	unread int
 	// used is the supervisor whose session the output tells of, nil if there is none.
@@ -76,6 +78,7 @@ func run(ctx context.Context, p process) int {
 	root.SetArgs(words(p.args))
 	err := root.ExecuteContext(ctx)
 	a.endTrace()
+	a.reportFailure(ctx, root, err)
 	return a.finish(ctx, err)
 }
 

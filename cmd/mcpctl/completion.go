@@ -99,6 +99,8 @@ func completeFlag(name string) cobra.CompletionFunc {
 		}
 	case "color":
 		return cobra.FixedCompletions(colorNames(), cobra.ShellCompDirectiveNoFileComp)
+	case "report":
+		return completeReport
 	case "output":
 		return func(cmd *cobra.Command, _ []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
 			return formatsOf(cmd), cobra.ShellCompDirectiveNoFileComp

@@ -28,15 +28,16 @@ const (
 )
 
 type doctorOptions struct {
-	kills    int
-	soak     durationValue
-	parallel int
-	only     []string
-	skip     []string
-	strict   bool
-	list     bool
-	explain  string
-	operatorFlags
+	kills     int
+	soak      durationValue
+	parallel  int
+	only      []string
+	skip      []string
+	strict    bool
+	list      bool
+	explain   string
+	operators operatorFlags
+	outputs   doctorOutputs
 	serverFlags
 }
 
@@ -56,14 +57,21 @@ the call that the key health of the entry names, if its tool says that it only
 reads. --soak goes on with it for a while: eight requests at a time, and a kill
 at random moments. No request may be lost, or answered twice.
 
+-o writes the report as text, json, junit, markdown (for a pull request), github
+(annotations, and the summary of the step), tap, or prometheus (for a textfile
+collector). --report writes files beside that, each in one step; also when the
+run itself fails they hold valid documents, which say so.
+
 The exit code is 0 if nothing failed, 1 if anything did or could not be judged,
 and 2 if there was nothing to examine.`,
 		Example: `  mcpctl doctor notes
   mcpctl doctor demo --kill-session
   mcpctl doctor prod --soak 10m
   mcpctl doctor https://search.example/mcp -o json
+  mcpctl doctor --report junit=r.xml --report json=r.json -o github
   mcpctl doctor --stdio "npx -y @example/notes ~/notes"
   mcpctl doctor --explain session.open`,
+		Annotations:       doctorFormats(),
 		ValidArgsFunction: a.completeServers(1 << 10),
 		RunE:              func(cmd *cobra.Command, args []string) error { return o.run(cmd, a, args) },
 	}
@@ -77,12 +85,16 @@ and 2 if there was nothing to examine.`,
 	flags.BoolVar(&o.strict, "strict", false, "let warnings fail, too")
 	flags.BoolVar(&o.list, "list-checks", false, "list the checks")
 	flags.StringVar(&o.explain, "explain", "", "explain this `check`")
-	o.operatorFlags.register(flags)
-	o.serverFlags.register(flags)
+	o.operators.register(flags)
+	o.outputs.register(flags)
+	o.register(flags)
 	return cmd
 }
 
 func (o *doctorOptions) run(cmd *cobra.Command, a *app, args []string) error {
+	if err := o.outputs.open(a, o.list || cmd.Flags().Changed("explain")); err != nil {
+		return err
+	}
 	switch {
 	case o.list:
 		return o.listChecks(cmd, a)
@@ -95,7 +107,7 @@ func (o *doctorOptions) run(cmd *cobra.Command, a *app, args []string) error {
 	case o.parallel < 1:
 		return usagef("--parallel: %d is not a number of servers", o.parallel)
 	}
-	if err := o.check(cmd.Flags()); err != nil {
+	if err := o.operators.check(cmd.Flags()); err != nil {
 		return err
 	}
 	checks, unmatched := probe.Select(probe.Checks(), o.only, o.skip)
@@ -122,7 +134,7 @@ func (o *doctorOptions) run(cmd *cobra.Command, a *app, args []string) error {
 		return err
 	}
 	defer stop()
-	if servers, err = o.addresses(ctx, a, servers); err != nil {
+	if servers, err = o.operators.addresses(ctx, a, servers); err != nil {
 		return err
 	}
 
@@ -144,7 +156,11 @@ func (o *doctorOptions) run(cmd *cobra.Command, a *app, args []string) error {
 		a.unread = codeFailed
 	}
 	// What is known is shown, also when somebody did not want to wait for the rest.
-	err = o.write(context.WithoutCancel(ctx), a, reports, elapsed)
+	doc := render.DoctorRun{Reports: reports, Begin: begin, Elapsed: elapsed, Strict: o.strict}
+	if ctx.Err() != nil {
+		doc.Failure = doctorFailure(newFailure(classInterrupted, "interrupted"))
+	}
+	err = o.write(context.WithoutCancel(ctx), a, doc)
 	switch {
 	case ctx.Err() != nil:
 		a.warn("mcpctl: error: interrupted\n")
@@ -240,27 +256,27 @@ func (o *doctorOptions) examine(ctx context.Context, a *app, servers []config.Se
 		path = a.config.Path
 	}
 	const longestName = 24 // of a server beside the counts of a soak, on 80 columns
-	examined, soaked := servers[0].Name, render.Cut(render.OneLine(servers[0].Name), longestName)
+	soaked := render.Cut(render.OneLine(servers[0].Name), longestName)
 	if len(servers) > 1 {
-		examined = fmt.Sprintf("%d servers", len(servers))
-		soaked = examined
+		soaked = fmt.Sprintf("%d servers", len(servers))
 	}
 	targets := make([]*probe.Target, len(servers))
 	for i, s := range servers {
 		targets[i] = &probe.Target{
 			Server: s, Lookup: a.lookup, Home: a.home, Dialer: a.dialer(), Kills: o.kills, Soak: o.soak.Duration,
-			Connections: o.connections, Idle: o.idle.Duration,
+			Connections: o.operators.connections, Idle: o.operators.idle.Duration,
 			OnSecrets: func(secrets []string) { a.redact.Add(secrets...) },
 		}
 		if fromFile(s) {
 			targets[i].ConfigPath = path
 		}
 	}
+	var done examined
 	stop := a.liveOf(func() string {
 		if counts := soaking(targets); counts != "" {
 			return "soaking " + soaked + ": " + counts
 		}
-		return "examining " + examined
+		return done.line(servers)
 	})
 	defer stop()
 	reports := make([]probe.Report, len(servers))
@@ -271,6 +287,7 @@ func (o *doctorOptions) examine(ctx context.Context, a *app, servers []config.Se
 			slots <- struct{}{}
 			defer func() { <-slots }()
 			reports[i] = probe.Run(ctx, t, checks)
+			done.add(reports[i], o.strict)
 		})
 	}
 	all.Wait()
@@ -309,29 +326,30 @@ func fromFile(s config.Server) bool {
 	return false
 }
 
-func (o *doctorOptions) write(ctx context.Context, a *app, reports []probe.Report, elapsed time.Duration) error {
-	if a.json() {
-		return a.print(ctx, render.DoctorDocument(reports, elapsed))
-	}
-	options := render.DoctorOptions{Verbose: a.global.verbose > 0}
-	if !options.Verbose {
-		options.Next = o.next(a, reports)
-	}
-	return render.Doctor(a.out(), a.screen(), reports, options)
+// write writes the run in all formats that are wanted.
+func (o *doctorOptions) write(ctx context.Context, a *app, run render.DoctorRun) error {
+	run.Options = render.DoctorOptions{Verbose: a.global.verbose > 0, Next: o.next(a, run.Reports)}
+	return o.outputs.write(ctx, a, run)
 }
 
-// next returns the line to type for the whole story of what failed, "" if nothing did.
+// next returns the line to type next, "" if nothing failed: for the whole story, and when that has been told, to see
+// whether it is mended.
 func (o *doctorOptions) next(a *app, reports []probe.Report) string {
 	i := slices.IndexFunc(reports, func(r probe.Report) bool { return r.Verdict == probe.Fail })
 	if i < 0 {
 		return ""
 	}
+	verbose := a.global.verbose > 0
 	words := []string{"mcpctl"}
 	if len(reports) == 1 { // the same line
 		for _, w := range a.args {
 			words = append(words, toolargs.Quote(w))
 		}
-		if at := slices.Index(words, "--"); at >= 0 {
+		at := slices.Index(words, "--")
+		switch {
+		case verbose:
+			return strings.Join(words, " ")
+		case at >= 0:
 			return strings.Join(slices.Insert(words, at, "-v"), " ")
 		}
 		return strings.Join(append(words, "-v"), " ")
@@ -339,7 +357,11 @@ func (o *doctorOptions) next(a *app, reports []probe.Report) string {
 	if a.global.config != "" {
 		words = append(words, "--config", toolargs.Quote(a.global.config))
 	}
-	return strings.Join(append(words, "doctor", "-v", toolargs.Quote(reports[i].Name)), " ")
+	words = append(words, "doctor")
+	if !verbose {
+		words = append(words, "-v")
+	}
+	return strings.Join(append(words, toolargs.Quote(reports[i].Name)), " ")
 }
 
 // checkBody is a check inside a JSON document.

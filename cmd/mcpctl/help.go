@@ -293,6 +293,8 @@ const topicEnvironment = `Environment
                    0: no colours; anything else in the second: colours always
   COLUMNS          the width to write in, in place of the terminal's
   CI               nothing is ever asked, when set and not empty
+  GITHUB_STEP_SUMMARY
+                   the file to which doctor -o github adds its report
   HTTP_PROXY, HTTPS_PROXY, NO_PROXY
                    the proxy for a URL with that scheme, and the hosts that
                    are reached without; also in lower case; never for this

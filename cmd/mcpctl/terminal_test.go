@@ -415,3 +415,24 @@ func TestSoakOnATerminal(t *testing.T) {
 		t.Errorf("%d sessions are left at the server", n)
 	}
 }
+
+// TestDoctorTellsHowFarItIs shows the live line while several servers are examined, and that it gives way to the report.
+func TestDoctorTellsHowFarItIs(t *testing.T) {
+	home := t.TempDir()
+	file := filepath.Join(home, "c.yaml")
+	config := "servers: {refused: {url: 'http://127.0.0.1:1/mcp'}, silent: {command: sleep, args: ['30'], connect_timeout: 1500ms}}"
+	if err := os.WriteFile(file, []byte(config), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	code, out := onTerminalOf(t, 80, home, "doctor", "--config", file).end()
+	if code != codeFailed {
+		t.Fatalf("exit code %d: %s", code, out)
+	}
+	if !strings.Contains(out, "examining: 1 of 2 done, 1 failed: refused … ") {
+		t.Errorf("no live line in\n%q", out)
+	}
+	plain := regexp.MustCompile(`\x1b\[[0-9;]*m`).ReplaceAllString(out[strings.LastIndex(out, "\x1b[K")+len("\x1b[K"):], "")
+	if !strings.HasPrefix(plain, "refused   FAIL   auto   http://127.0.0.1:1/mcp   ") || !strings.HasSuffix(plain, "\nnext: mcpctl --config "+file+" doctor -v refused\n") {
+		t.Errorf("the report is\n%s", plain)
+	}
+}

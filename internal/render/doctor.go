@@ -15,8 +15,15 @@ import (
 // defaultWidth is the width of a report where there is no terminal to ask.
 const defaultWidth = 80
 
-// mostDetail is how many lines of evidence are shown without Verbose.
-const mostDetail = 4
+const (
+	// mostLines is how many lines a server that failed gets without Verbose, the next command included: what is read at one
+	// glance, and what leaves room for another on a small screen.
+	mostLines = 12
+	// mostDetail is how many of them are evidence, and mostCause how many the message of the cause, unless it is wrapped
+	// more often than that on a narrow screen.
+	mostDetail = 5
+	mostCause  = 3
+)
 
 // DoctorOptions say how much of a report is shown.
 type DoctorOptions struct {
@@ -26,7 +33,8 @@ type DoctorOptions struct {
 	Next string
 }
 
-// Doctor writes the reports of an examination: passing servers first and short, failing ones last, and how it all ended.
+// Doctor writes the reports of an examination, failing servers last. Of several, a table closes the report, with a line
+// for each; a server that passed has nothing but that line.
 func Doctor(w io.Writer, s Screen, reports []probe.Report, o DoctorOptions) error {
 	if s.Width <= 0 {
 		s.Width = defaultWidth
@@ -35,19 +43,16 @@ func Doctor(w io.Writer, s Screen, reports []probe.Report, o DoctorOptions) erro
 	several := len(reports) > 1
 	for _, verdicts := range [][]probe.Status{{probe.Pass}, {probe.Warn, probe.Unknown}, {probe.Fail}} {
 		for _, r := range reports {
-			for _, v := range verdicts {
-				if r.Verdict == v {
-					d := doctor{b: &b, s: s, r: r, verbose: o.Verbose, short: several && v == probe.Pass && !o.Verbose}
-					d.write()
-				}
+			if slices.Contains(verdicts, r.Verdict) {
+				d := doctor{b: &b, s: s, r: tidy(r), verbose: o.Verbose, several: several}
+				d.write()
 			}
 		}
 	}
 	if several {
-		if !strings.HasSuffix(b.String(), "\n\n") {
-			b.WriteByte('\n')
+		if err := summary(&b, s, reports); err != nil {
+			return err
 		}
-		b.WriteString(summary(s, reports))
 	}
 	if o.Next != "" {
 		if several {
@@ -55,8 +60,24 @@ func Doctor(w io.Writer, s Screen, reports []probe.Report, o DoctorOptions) erro
 		}
 		b.WriteString(s.Paint(Faint, "next: ") + o.Next + "\n")
 	}
-	_, err := io.WriteString(w, b.String())
+	_, err := io.WriteString(w, strings.TrimRight(b.String(), "\n")+"\n")
 	return err
+}
+
+// tidy makes the ids of a report fit to stand in a line: those of rows hold names that a server chose.
+func tidy(r probe.Report) probe.Report {
+	const longest = 40
+	short := func(id string) string { return Cut(OneLine(id), longest) }
+	r.Results = slices.Clone(r.Results)
+	for i := range r.Results {
+		r.Results[i].ID = short(r.Results[i].ID)
+	}
+	if r.Cause != nil {
+		c := *r.Cause
+		c.Check = short(c.Check)
+		r.Cause = &c
+	}
+	return r
 }
 
 // doctor writes one report.
@@ -65,25 +86,36 @@ type doctor struct {
 	s       Screen
 	r       probe.Report
 	verbose bool
-	short   bool
+	several bool
 }
 
 func (d *doctor) line(format string, args ...any) { fmt.Fprintf(d.b, format+"\n", args...) }
 
 func (d *doctor) write() {
-	d.headline()
 	switch {
 	case d.verbose:
+		d.headline()
 		d.everything()
-	case d.short:
+		d.cause(0)
+	case d.several && d.r.Verdict == probe.Pass:
+		if !slices.ContainsFunc(d.r.Results, func(r probe.Result) bool { return r.Stage() == "recovery" }) {
+			return // the table has its line
+		}
+		d.headline()
 		d.stage("recovery")
-		return
+	case d.r.Verdict == probe.Fail:
+		before := d.b.Len()
+		d.headline()
+		d.stages()
+		d.stage("recovery")
+		d.others()
+		d.cause(mostLines - strings.Count(d.b.String()[before:], "\n"))
 	default:
+		d.headline()
 		d.stages()
 		d.stage("recovery")
 		d.remarks()
 	}
-	d.cause()
 	d.line("")
 }
 
@@ -93,15 +125,23 @@ func (d *doctor) headline() {
 	if d.r.Incomplete {
 		verdict += " (incomplete)"
 	}
-	left := fmt.Sprintf("%s   %s   %s   ", OneLine(d.r.Name), verdict, d.r.Transport)
-	right := "   " + probe.FormatElapsed(d.r.Elapsed)
-	room := d.s.Width - ansi.StringWidth(left) - ansi.StringWidth(right)
-	target := Cut(OneLine(d.r.Target), max(room, 1))
-	if OneLine(d.r.Target) == OneLine(d.r.Name) {
-		target = ""
+	const gap, leastName = "   ", 8
+	elapsed := gap + probe.FormatElapsed(d.r.Elapsed)
+	left := func() int {
+		return d.s.Width - ansi.StringWidth(gap+verdict+gap+d.r.Transport) - ansi.StringWidth(elapsed)
 	}
-	d.line("%s   %s   %s   %s%s", d.s.Paint(Strong, OneLine(d.r.Name)), d.s.Paint(styleOf(d.r.Verdict), verdict), d.r.Transport,
-		target, d.s.Paint(Faint, right))
+	room := left()
+	if room < min(ansi.StringWidth(OneLine(d.r.Name)), leastName) {
+		verdict = strings.ToUpper(string(d.r.Verdict))
+		room = left()
+	}
+	name := Cut(OneLine(d.r.Name), max(room, leastName))
+	target := ""
+	if room -= ansi.StringWidth(name) + len(gap); room >= leastName && OneLine(d.r.Target) != OneLine(d.r.Name) {
+		target = gap + Cut(OneLine(d.r.Target), room)
+	}
+	d.line("%s%s%s%s%s%s", d.s.Paint(Strong, name), gap, d.s.Paint(styleOf(d.r.Verdict), verdict), gap+d.r.Transport, target,
+		d.s.Paint(Faint, elapsed))
 }
 
 // stages writes one mark for each stage, with the time it took.
@@ -122,9 +162,24 @@ func (d *doctor) stages() {
 		parts = append(parts, part)
 	}
 	if len(skipped) > 0 && d.r.Cause != nil {
-		parts = append(parts, d.s.Paint(Faint, "– "+strings.Join(skipped, ", ")+": need "+d.r.Cause.Check))
+		parts = append(parts, d.s.Paint(Faint, d.needing(skipped, OneLine(d.r.Cause.Check))))
 	}
 	d.flow(parts)
+}
+
+// needing says which stages the broken check kept from being looked at, on one line.
+func (d *doctor) needing(stages []string, check string) string {
+	most := len(stages)
+	for {
+		text := "– " + strings.Join(stages[:most], ", ")
+		if left := len(stages) - most; left > 0 {
+			text += fmt.Sprintf(" and %d more", left)
+		}
+		if text += ": need " + check; most == 1 || ansi.StringWidth("  "+text) <= d.s.Width {
+			return text
+		}
+		most--
+	}
 }
 
 // flow writes parts on as many lines as they need.
@@ -183,8 +238,13 @@ func (d *doctor) entry(r probe.Result) {
 	}
 	message := OneLine(r.Message)
 	if !d.verbose {
-		message = Cut(message, max(d.s.Width-ansi.StringWidth(head)-ansi.StringWidth(tail), 20))
+		message = Cut(message, max(d.s.Width-ansi.StringWidth(head)-ansi.StringWidth(tail), 8))
 		d.line("%s%s%s", head, message, d.s.Paint(Faint, tail))
+		return
+	}
+	if width := ansi.StringWidth(head); width > d.s.Width/2 { // a narrow screen: the message goes below the id
+		d.line("%s", Cut(strings.TrimRight(head, " "), d.s.Width))
+		d.paragraph("      ", message+tail, Plain)
 		return
 	}
 	lines := strings.Split(Wrap(message+tail, d.s.Width-ansi.StringWidth(head), ""), "\n")
@@ -246,6 +306,24 @@ func (d *doctor) remarks() {
 	}
 }
 
+// others names, for a server that failed, what else there is to mend: the cause comes first, and -v has the rest.
+func (d *doctor) others() {
+	var parts []string
+	for _, r := range d.r.Results {
+		if (d.r.Cause == nil || r.ID != d.r.Cause.Check) && (r.Status == probe.Warn || r.Status == probe.Unknown || r.Status == probe.Fail) {
+			parts = append(parts, mark(d.s, r.Status)+" "+OneLine(r.ID))
+		}
+	}
+	const most = 3 // they fit on a line
+	if len(parts) > most {
+		parts = append(parts[:most], d.s.Paint(Faint, fmt.Sprintf("… %d more with -v", len(parts)-most)))
+	}
+	if len(parts) > 0 {
+		parts[0] = "also   " + parts[0]
+		d.flow(parts)
+	}
+}
+
 // everything writes every check with its evidence.
 func (d *doctor) everything() {
 	reasons := map[string][]string{}
@@ -270,61 +348,112 @@ func (d *doctor) everything() {
 		}
 	}
 	for _, reason := range order {
-		d.paragraph("  – ", strings.Join(reasons[reason], ", ")+": "+OneLine(reason), Faint)
+		d.paragraph("  – ", OneLine(strings.Join(reasons[reason], ", ")+": "+reason), Faint)
 	}
-	if len(d.r.Timing) > 0 {
-		d.waterfall()
-	}
+	d.waterfall()
 }
 
-// waterfall shows where the time of the opening went.
+// phaseTitle is the name of a phase for people.
+func phaseTitle(name string) string { return strings.TrimPrefix(OneLine(name), "notifications/") }
+
+// waterfall shows where the time of the examination went, each phase beginning where the one before ended.
 func (d *doctor) waterfall() {
-	const bar = 24
-	var total time.Duration
-	for _, s := range d.r.Timing {
-		total += s.Elapsed
-	}
-	if total <= 0 {
+	if len(d.r.Timing) == 0 || d.r.Elapsed <= 0 {
 		return
 	}
-	d.line("  time of the opening")
+	const indent, times, least, widest = 4, 9, 8, 60
+	phases := phasesOf(d.r)
+	names := 0
+	var total time.Duration
+	for _, p := range phases {
+		names = max(names, ansi.StringWidth(phaseTitle(p.Name)))
+		total += p.Elapsed
+	}
+	names = min(names, max(d.s.Width/3, least))
+	bar := min(max(d.s.Width-indent-names-1-times, least), widest)
+	d.line("  where the time went")
 	var before time.Duration
-	for _, s := range d.r.Timing {
-		from := int(before * bar / total)
-		length := max(int(s.Elapsed*bar/total), 1)
+	for _, p := range phases {
+		from := int(before * time.Duration(bar) / total)
+		length := max(int((before+p.Elapsed)*time.Duration(bar)/total)-from, 1)
 		from = min(from, bar-length)
-		d.line("    %-26s %s%s%s %8s", Cut(s.Name, 26), strings.Repeat(" ", from), strings.Repeat("█", length),
-			strings.Repeat(" ", bar-from-length), probe.FormatElapsed(s.Elapsed))
-		before += s.Elapsed
+		name := Cut(phaseTitle(p.Name), names)
+		style := Plain
+		if p.Name == otherPhase {
+			style = Faint
+		}
+		d.line("%s%s%s %s%s%s%*s", strings.Repeat(" ", indent), name, strings.Repeat(" ", names-ansi.StringWidth(name)),
+			strings.Repeat(" ", from), d.s.Paint(style, strings.Repeat("█", length)), strings.Repeat(" ", bar-from-length),
+			times, probe.FormatElapsed(p.Elapsed))
+		before += p.Elapsed
 	}
 }
 
-// cause writes the first broken step, its evidence, and the next thing to do.
-func (d *doctor) cause() {
+// cause writes the first broken step, its evidence, and the next thing to do, on so many lines together with the next
+// command; 0 for as many as they need.
+func (d *doctor) cause(lines int) {
 	c := d.r.Cause
 	if c == nil {
 		return
 	}
-	d.paragraph("  cause  ", c.Check+": "+OneLine(c.Message), Plain)
-	most := mostDetail
-	if d.verbose {
-		most = 0
-	}
-	d.detail(c.Detail, "         ", most)
+	message := d.wrapped("  cause  ", c.Check+": "+OneLine(c.Message))
+	var fix []string
 	if c.Fix != "" {
-		d.paragraph("  fix:   ", OneLine(c.Fix), Strong)
+		fix = d.wrapped("  fix:   ", OneLine(c.Fix))
+	}
+	most := 0
+	if lines > 0 {
+		const next = 2 // an empty line, and the next command
+		if len(message) > mostCause && len(message)+len(fix)+next > lines {
+			message = message[:mostCause]
+			message[mostCause-1] = Cut(message[mostCause-1]+" …", d.s.Width)
+		}
+		most = min(mostDetail, lines-next-len(message)-len(fix))
+	}
+	d.line("%s", strings.Join(message, "\n"))
+	if lines == 0 || most > 0 {
+		d.detail(c.Detail, "         ", most)
+	}
+	for i, line := range fix {
+		label := line[:len("  fix:   ")]
+		if i == 0 {
+			label = "  " + d.s.Paint(Strong, "fix:") + "   "
+		}
+		d.line("%s%s", label, d.s.Paint(Strong, line[len("  fix:   "):]))
 	}
 }
 
 // paragraph writes a labelled text, wrapped under itself.
 func (d *doctor) paragraph(label, text string, style Style) {
+	for i, line := range d.wrapped(label, text) {
+		if i == 0 && strings.HasPrefix(line, label) {
+			d.line("%s%s", label, d.s.Paint(style, strings.TrimPrefix(line, label)))
+			continue
+		}
+		d.line("%s", d.s.Paint(style, line))
+	}
+}
+
+// wrapped returns a labelled text, wrapped under itself, or under the beginning of a label that leaves it little room.
+func (d *doctor) wrapped(label, text string) []string {
 	width := ansi.StringWidth(label)
-	for i, line := range strings.Split(Wrap(text, d.s.Width-width, ""), "\n") {
+	const hang = 4
+	if width > max(d.s.Width/4, 12) {
+		lines := strings.Split(Wrap(strings.TrimLeft(label, " ")+text, d.s.Width-hang, ""), "\n")
+		for i, line := range lines {
+			lines[i] = strings.Repeat(" ", hang) + line
+		}
+		lines[0] = label[:len(label)-len(strings.TrimLeft(label, " "))] + strings.TrimLeft(lines[0], " ")
+		return lines
+	}
+	lines := strings.Split(Wrap(text, d.s.Width-width, ""), "\n")
+	for i, line := range lines {
 		if i > 0 {
 			label = strings.Repeat(" ", width)
 		}
-		d.line("%s%s", label, d.s.Paint(style, line))
+		lines[i] = label + line
 	}
+	return lines
 }
 
 // detail writes evidence; most bounds the lines, 0 for all. What is left out is in the middle: the facts come first, and
@@ -334,17 +463,21 @@ func (d *doctor) detail(text, indent string, most int) {
 		return
 	}
 	lines := strings.Split(text, "\n")
-	if most > 0 && len(lines) > most+1 {
-		half := most / 2
-		left := fmt.Sprintf("… %d more lines with -v", len(lines)-most)
-		lines = slices.Concat(lines[:half], []string{left}, lines[len(lines)-(most-half):])
+	if most > 0 && len(lines) > most {
+		kept := max(most-1, 0)
+		last := kept / 2
+		left := fmt.Sprintf("… %d more lines with -v", len(lines)-kept)
+		lines = slices.Concat(lines[:kept-last], []string{left}, lines[len(lines)-last:])
 	}
 	for _, l := range lines {
-		l = indent + OneLine(l)
-		if most > 0 {
-			l = Cut(l, d.s.Width)
+		l = OneLine(l)
+		if most == 0 {
+			for wrapped := range strings.SplitSeq(Wrap(l, d.s.Width-ansi.StringWidth(indent), ""), "\n") {
+				d.line("%s%s", indent, d.s.Paint(Faint, wrapped))
+			}
+			continue
 		}
-		d.line("%s", d.s.Paint(Faint, l))
+		d.line("%s", d.s.Paint(Faint, Cut(indent+l, d.s.Width)))
 	}
 }
 
@@ -393,22 +526,49 @@ func rank(s probe.Status) int {
 	return 0
 }
 
-// summary is the table of several servers and the line below it.
-func summary(s Screen, reports []probe.Report) string {
-	counts := map[probe.Status]int{}
-	for _, r := range reports {
-		counts[r.Verdict]++
+// summary writes the table of several servers, failing ones last, and a line that counts them.
+func summary(b *strings.Builder, s Screen, reports []probe.Report) error {
+	all := []Column{
+		{Title: "server"}, {Title: "verdict", Fixed: true}, {Title: "transport", Fixed: true}, {Title: "found"}, {Title: "time", Right: true, Fixed: true},
 	}
-	var parts []string
-	for _, p := range []struct {
-		status probe.Status
-		text   string
-	}{{probe.Pass, "passed"}, {probe.Warn, "with warnings"}, {probe.Unknown, "unknown"}, {probe.Fail, "failed"}} {
-		if n := counts[p.status]; n > 0 {
-			parts = append(parts, s.Paint(styleOf(p.status), fmt.Sprintf("%d %s", n, p.text)))
+	// On a narrow screen the names and the verdicts come first, and the time, which needs little room.
+	const narrow, veryNarrow = 60, 50
+	shown := []int{0, 1, 2, 3, 4}
+	switch {
+	case s.Width < veryNarrow:
+		shown = []int{0, 1, 4}
+	case s.Width < narrow:
+		shown = []int{0, 1, 3, 4}
+	}
+	var table Table
+	for _, i := range shown {
+		table.Columns = append(table.Columns, all[i])
+	}
+	for _, verdicts := range [][]probe.Status{{probe.Pass}, {probe.Warn, probe.Unknown}, {probe.Fail}} {
+		for _, r := range reports {
+			if slices.Contains(verdicts, r.Verdict) {
+				cells := []Cell{
+					{Text: r.Name, Style: Strong},
+					{Text: strings.ToUpper(string(r.Verdict)), Style: styleOf(r.Verdict)},
+					{Text: r.Transport},
+					{Text: found(r)},
+					{Text: probe.FormatElapsed(r.Elapsed), Style: Faint},
+				}
+				var row []Cell
+				for _, i := range shown {
+					row = append(row, cells[i])
+				}
+				table.Rows = append(table.Rows, row)
+			}
 		}
 	}
-	return fmt.Sprintf("%d servers: %s\n", len(reports), strings.Join(parts, ", "))
+	s.Terminal = true // aligned, in a pipe as well: it is the end of a text, and the documents are for programs
+	if err := table.Write(b, s); err != nil {
+		return err
+	}
+	count := tally(reports, func(status probe.Status, text string) string { return s.Paint(styleOf(status), text) })
+	b.WriteString("\n" + Wrap(count, s.Width, "") + "\n")
+	return nil
 }
 
 // mark is the sign of a verdict. It can be told without colours.
@@ -430,11 +590,21 @@ func styleOf(status probe.Status) Style {
 	return Faint
 }
 
-// DoctorDocument returns the reports as the JSON document of doctor.
-func DoctorDocument(reports []probe.Report, elapsed time.Duration) any {
+// DoctorDocument returns the run as the JSON document of doctor. One that failed before there was any report is the
+// document of a failure.
+func DoctorDocument(run DoctorRun) any {
 	doc := doctorDocument{Version: 1, Servers: []doctorServer{}}
-	doc.Summary.Servers, doc.Summary.ElapsedMS = len(reports), elapsed.Milliseconds()
-	for _, r := range reports {
+	if f := run.Failure; f != nil {
+		doc.Error = f.Body
+		if len(run.Reports) == 0 {
+			return struct {
+				Version int `json:"version"`
+				Error   any `json:"error"`
+			}{1, f.Body}
+		}
+	}
+	doc.Summary.Servers, doc.Summary.ElapsedMS = len(run.Reports), run.Elapsed.Milliseconds()
+	for _, r := range run.Reports {
 		switch r.Verdict {
 		case probe.Pass:
 			doc.Summary.Passed++
@@ -462,6 +632,7 @@ type doctorDocument struct {
 		ElapsedMS int64 `json:"elapsed_ms"`
 	} `json:"summary"`
 	Servers []doctorServer `json:"servers"`
+	Error   any            `json:"error,omitempty"`
 }
 
 type doctorServer struct {
@@ -514,9 +685,7 @@ func newDoctorServer(r probe.Report) doctorServer {
 		out.Checks = append(out.Checks, check)
 	}
 	for _, s := range r.Timing {
-		// "notifications/initialized" is initialized_ms.
-		name := s.Name[strings.LastIndexByte(s.Name, '/')+1:]
-		out.Timing[name+"_ms"] += millis(s.Elapsed)
+		out.Timing[phaseKey(s.Name)+"_ms"] += millis(s.Elapsed)
 	}
 	return out
 }

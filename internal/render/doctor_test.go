@@ -125,7 +125,7 @@ func TestDoctor(t *testing.T) {
 
 // TestDoctorDocument shows the JSON document.
 func TestDoctorDocument(t *testing.T) {
-	data, err := json.MarshalIndent(DoctorDocument(reports(), 1500*time.Millisecond), "", "  ")
+	data, err := json.MarshalIndent(DoctorDocument(DoctorRun{Reports: reports(), Elapsed: 1500 * time.Millisecond}), "", "  ")
 	if err != nil {
 		t.Fatal(err)
 	}

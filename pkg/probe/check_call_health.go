@@ -32,6 +32,7 @@ itself that it only reads (readOnlyHint). mcpctl calls no tool that the entry do
 			begin := time.Now()
 			answer, n, err := t.put(ctx, q, nil)
 			elapsed := time.Since(begin)
+			t.timed("tools/call", begin)
 			if err != nil {
 				t.health = healthUnanswered
 				return failure(err)

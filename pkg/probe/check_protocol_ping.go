@@ -3,6 +3,7 @@ package probe
 import (
 	"context"
 	"errors"
+	"time"
 
 	"github.com/mcpctl/mcpctl/pkg/session"
 )
@@ -24,7 +25,9 @@ server that does not answer.`,
 			if f := t.crowded(); f != nil {
 				return *f
 			}
+			begin := time.Now()
 			err = ping(ctx, t)
+			t.timed("ping", begin)
 			var e *session.Error
 			if errors.As(err, &e) && e.Class == session.ClassAnswered {
 				return warn("ping is answered with an error: "+e.Message, "answer ping with an empty result")

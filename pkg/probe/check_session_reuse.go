@@ -3,6 +3,7 @@ package probe
 import (
 	"context"
 	"fmt"
+	"time"
 )
 
 func sessionReuse() Check {
@@ -13,8 +14,12 @@ not share their sessions, or the server drops them.`,
 		Remedy: `Let the instances behind one address share their sessions, or route each session to one of them; look for what ends sessions early.`,
 		Run: func(ctx context.Context, t *Target) Finding {
 			for i := range 2 {
+				begin := time.Now()
 				if i > 0 && !pause(ctx, idleGap) {
 					return Finding{Status: Unknown, Message: "interrupted"}
+				}
+				if i > 0 {
+					t.timed("pause", begin)
 				}
 				if err := use(ctx, t); err != nil {
 					return failure(err)

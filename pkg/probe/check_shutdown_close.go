@@ -25,6 +25,7 @@ ignores it delays every command. Nothing it started may be left running.`,
 			_ = t.sup.Close()
 			t.closed = s
 			elapsed := time.Since(begin)
+			t.timed("close", begin)
 			f := pass("in " + FormatElapsed(elapsed))
 			f.Data = map[string]any{"close_ms": milliseconds(elapsed)}
 			if t.Server.Command == "" {

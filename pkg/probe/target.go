@@ -85,7 +85,7 @@ func (t *Target) open(ctx context.Context) (*session.Session, error) {
 		t.sup = session.NewSupervisor(t.Dialer, t.expanded)
 		t.opened, t.openErr = t.sup.Session(ctx)
 		if t.openErr == nil {
-			t.spans = t.opened.Info().Spans
+			t.spans = append(t.spans, t.opened.Info().Spans...)
 		}
 	})
 	return t.opened, t.openErr
@@ -129,6 +129,7 @@ func (t *Target) list(ctx context.Context, method string) (session.List, error) 
 		ctx, cancel = context.WithTimeoutCause(ctx, hungPatience, fmt.Errorf("not waited for, as %s was not answered either", t.hung))
 		defer cancel()
 	}
+	begin := time.Now()
 	err := t.sup.Do(ctx, session.Request{Name: method, Repeatable: true}, func(ctx context.Context, s *session.Session) (err error) {
 		list, err = s.List(ctx, method)
 		n.note(err)
@@ -141,6 +142,7 @@ func (t *Target) list(ctx context.Context, method string) (session.List, error) 
 		t.repeated[method] = n.loss
 	}
 	t.lists[method], t.listErrs[method] = list, err
+	t.timed(method, begin)
 	if session.ClassOf(err) == session.ClassTimeout && t.hung == "" {
 		t.hung = method
 	}
@@ -149,6 +151,11 @@ func (t *Target) list(ctx context.Context, method string) (session.List, error) 
 
 // hungPatience bounds the wait for a list when another one was met with silence up to its limit.
 const hungPatience = 300 * time.Millisecond
+
+// timed notes that something took from begin until now.
+func (t *Target) timed(name string, begin time.Time) {
+	t.spans = append(t.spans, Span{Name: name, Elapsed: time.Since(begin)})
+}
 
 // close ends what the checks have left open.
 func (t *Target) close() {
