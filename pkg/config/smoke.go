@@ -38,7 +38,12 @@ func smokeKeys() []string { return []string{"name", "tool", "args", "expect"} }
 func smokeKey(i int) string { return fmt.Sprintf("smoke[%d]", i) }
 
 // smoke reads the key of that name.
-func (e *entry) smoke(s *Server, f field) { s.Smoke = e.calls(f, smokeKey, smokeKeys()) }
+func (e *entry) smoke(s *Server, f field) {
+	s.Smoke = e.calls(f, smokeKey, smokeKeys())
+	for i, c := range s.Smoke {
+		s.Set(smokeKey(i), c.Source)
+	}
+}
 
 // calls reads a list of calls.
 func (e *entry) calls(f field, path func(int) string, keys []string) []Smoke {

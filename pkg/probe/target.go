@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/mcpctl/mcpctl/pkg/baseline"
 	"github.com/mcpctl/mcpctl/pkg/config"
 	"github.com/mcpctl/mcpctl/pkg/session"
 )
@@ -31,6 +32,14 @@ type Target struct {
 	Kills int
 	// Soak is how long requests go on while the session is killed at random moments; 0 leaves that out.
 	Soak time.Duration
+	// Rows says which rows are wanted of the checks that make many. The zero value wants all.
+	Rows Selection
+	// Baseline is what the server must still offer, nil for anything.
+	Baseline *Baseline
+	// Capture wants [Target.Captured] to return what the server offers.
+	Capture bool
+	// Mask replaces secrets in the texts of what the server offers. If nil, none is replaced.
+	Mask func(string) string
 
 	// What the checks learn on their way.
 	expanded config.Server
@@ -44,9 +53,11 @@ type Target struct {
 	repeated map[string]string
 	// health says what became of the entry's own call.
 	health healthState
-	drill  drill
-	soak   atomic.Pointer[soak]
-	spans  []Span
+	// captured is what the server offers, nil if it is not known.
+	captured baseline.Offer
+	drill    drill
+	soak     atomic.Pointer[soak]
+	spans    []Span
 }
 
 // dialer returns the dialer, never nil.
