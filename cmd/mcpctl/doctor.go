@@ -298,8 +298,8 @@ func (o *doctorOptions) examine(ctx context.Context, a *app, targets []*probe.Ta
 	slots := make(chan struct{}, o.parallel)
 	var all sync.WaitGroup
 	for i, t := range targets {
+		slots <- struct{}{} // in their order
 		all.Go(func() {
-			slots <- struct{}{}
 			defer func() { <-slots }()
 			reports[i] = probe.Run(ctx, t, checks)
 		})
