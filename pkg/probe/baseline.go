@@ -99,8 +99,8 @@ func (t *Target) offers(ctx context.Context) offered {
 		case err != nil, list.Unsupported, len(list.Items) == 0 && !announces(t, l.announced):
 		case list.Incomplete:
 			o.unknown[l.kind] = Finding{
-				Status: Unknown, Message: "not known: " + l.method + " was cut short", Detail: strings.Join(list.Problems, "\n"),
-				Fix: "answer " + l.method + " with a cursor that ends",
+				Status: Unknown, Message: "not known: the list was cut short: " + strings.Join(list.Problems, "; "),
+				Fix: "answer " + l.method + " as the specification says, with an array and a cursor that ends",
 			}
 		default:
 			o.lists[l.kind] = list.Items
