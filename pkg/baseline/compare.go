@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// Compare returns what changed between two offers of one server, by kind and name. The grades are those of a client that
+// Compare returns what changed between two offers of one server: the worst first, then by kind and name. The grades are those of a client that
 // knows the first and meets the second.
 func Compare(before, after Offer) []Change {
 	var changes []Change
@@ -28,6 +28,7 @@ func Compare(before, after Offer) []Change {
 			changes = append(changes, compareKind(kind, a, b)...)
 		}
 	}
+	slices.SortStableFunc(changes, func(a, b Change) int { return cmp.Compare(b.Grade(), a.Grade()) })
 	return changes
 }
 
@@ -157,7 +158,7 @@ func compareArguments(before, after any) []Difference {
 		path, subject := "arguments."+name, "argument "+Visible(name)
 		old, was := a[name].(map[string]any)
 		now, is := b[name].(map[string]any)
-		required := now["required"] == true
+		required := isTrue(now["required"])
 		switch {
 		case !is:
 			d = append(d, Difference{Breaking, path, subject + " removed", old, nil})
@@ -170,7 +171,7 @@ func compareArguments(before, after any) []Difference {
 			continue
 		}
 		for _, key := range keysOf(old, now) {
-			wasRequired := old["required"] == true
+			wasRequired := isTrue(old["required"])
 			switch {
 			case key == "required" && required && !wasRequired:
 				d = append(d, Difference{Breaking, path + ".required", subject + " is required now", wasRequired, required})

@@ -124,10 +124,10 @@ func quote(text string) string {
 // invisible reports whether a character does not show, or shows as another one does: formatting and control characters,
 // spaces that are not the usual one, variation selectors, and what belongs to nobody.
 func invisible(r rune) bool {
-	switch {
-	case r == ' ' || r == '\n' || r == '\t':
+	switch r {
+	case ' ', '\n', '\t':
 		return false
-	case r == 0x34f, r == 0x115f, r == 0x1160, r == 0x17b4, r == 0x17b5, r == 0x3164, r == 0xffa0, r == 0x2800:
+	case 0x34f, 0x115f, 0x1160, 0x17b4, 0x17b5, 0x3164, 0xffa0, 0x2800:
 		return true // letters and marks without a shape
 	}
 	return unicode.In(r, unicode.C, unicode.Z, unicode.Variation_Selector)
@@ -147,6 +147,17 @@ func Visible(text string) string {
 		}
 	}
 	return b.String()
+}
+
+// isTrue and isFalse report whether a value is that boolean, and nothing else.
+func isTrue(value any) bool {
+	b, ok := value.(bool)
+	return ok && b
+}
+
+func isFalse(value any) bool {
+	b, ok := value.(bool)
+	return ok && !b
 }
 
 // equal compares values: numbers by what they mean, objects without regard to order.

@@ -122,11 +122,11 @@ func (c *comparer) schema(before, after any, at place) {
 		return
 	}
 	defer func() { c.depth-- }()
-	if before == false {
+	if isFalse(before) {
 		c.add(map[bool]Grade{false: Benign, true: Breaking}[c.output], at.path, c.subject(at)+": something fits now, where nothing did", before, after)
 		return
 	}
-	if after == false {
+	if isFalse(after) {
 		c.add(map[bool]Grade{false: Breaking, true: Benign}[c.output], at.path, c.subject(at)+": nothing fits any more", before, after)
 		return
 	}
@@ -152,7 +152,7 @@ func (c *comparer) schema(before, after any, at place) {
 
 // members returns the keys of a schema; one that is true has none. It returns false for what is no schema.
 func members(value any) (map[string]any, bool) {
-	if value == nil || value == true {
+	if value == nil || isTrue(value) {
 		return map[string]any{}, true
 	}
 	object, ok := value.(map[string]any)
@@ -243,7 +243,7 @@ func (c *comparer) object(a, b map[string]any, at place) {
 			c.add(Benign, member.path, c.subject(member)+" added", nil, now[name])
 		case !was:
 			c.add(Benign, member.path, "optional "+c.subject(member)+" added", nil, now[name])
-		case !is && (c.output || b["additionalProperties"] == false):
+		case !is && (c.output || isFalse(b["additionalProperties"])):
 			c.add(Breaking, member.path, c.subject(member)+" removed", old[name], nil)
 		case !is:
 			c.add(Risky, member.path, c.subject(member)+" removed; it is still accepted, and not described", old[name], nil)
@@ -279,9 +279,9 @@ func (c *comparer) object(a, b map[string]any, at place) {
 	more, moreNow := a["additionalProperties"], b["additionalProperties"]
 	switch isOpen, wasOpen := open(moreNow), open(more); {
 	case equal(more, moreNow), isOpen && wasOpen:
-	case moreNow == false:
+	case isFalse(moreNow):
 		c.narrowed(at, "additionalProperties", "other names are refused now", more, moreNow)
-	case more == false:
+	case isFalse(more):
 		c.widened(at, "additionalProperties", "other names are accepted now", more, moreNow)
 	default:
 		c.schema(more, moreNow, place{path: at.key("additionalProperties"), name: strings.TrimPrefix(at.name+".*", ".")})
@@ -370,9 +370,9 @@ func (c *comparer) keyword(key string, before, after any, at place) {
 	case "multipleOf":
 		c.multiple(before, after, at)
 	case "uniqueItems":
-		if after == true {
+		if isTrue(after) {
 			c.narrowed(at, key, "items must be unique now", before, after)
-		} else if before == true {
+		} else if isTrue(before) {
 			c.widened(at, key, "items need not be unique any more", before, after)
 		}
 	case "pattern", "format":

@@ -200,6 +200,7 @@ func jqDenies(ctx context.Context, expression string, answer json.RawMessage) st
 	ctx, cancel := context.WithTimeoutCause(ctx, jqLimit, fmt.Errorf("no output within %s", jqLimit))
 	defer cancel()
 	output, ok := code.RunWithContext(ctx, value).Next()
+	truth, isBool := output.(bool)
 	switch err, failed := output.(error); {
 	case ctx.Err() != nil:
 		return fmt.Sprintf("jq %s: %s", expression, context.Cause(ctx))
@@ -207,8 +208,10 @@ func jqDenies(ctx context.Context, expression string, answer json.RawMessage) st
 		return fmt.Sprintf("jq %s has no output", expression)
 	case failed:
 		return fmt.Sprintf("jq %s: %s", expression, firstWords(err.Error())) // which may quote the whole answer
-	case output == nil, output == false:
-		return fmt.Sprintf("jq %s is %s", expression, map[bool]string{true: "null", false: "false"}[output == nil])
+	case output == nil:
+		return fmt.Sprintf("jq %s is null", expression)
+	case isBool && !truth:
+		return fmt.Sprintf("jq %s is false", expression)
 	}
 	return ""
 }
