@@ -50,12 +50,13 @@ func newDoctorCmd(a *app) *cobra.Command {
 was seen at each step. The first broken step is the cause; what depends on it is
 skipped. Without SERVER all enabled servers are examined.
 
-Nothing is changed at a server: sessions are opened, and ended again. With
---kill-session the session of the examination, and no other, is killed on
-purpose, and one harmless request must come through all the same: a list, or
-the call that the key health of the entry names, if its tool says that it only
-reads. --soak goes on with it for a while: eight requests at a time, and a kill
-at random moments. No request may be lost, or answered twice.
+Nothing is changed at a server, but by calls that are named for it: sessions are
+opened, and ended again. With --kill-session the session of the examination,
+and no other, is killed on purpose, and one harmless request must come through
+all the same: a list, or the call that the key health of the entry names, if its
+tool says that it only reads. --soak goes on with it for a while: eight requests
+at a time, and a kill at random moments. No request may be lost, or answered
+twice.
 
 For pipelines: the calls of the key smoke of an entry, and those of --smoke FILE
 (a list of {name, server, tool, args, expect}, in YAML or JSON), are made, and
@@ -408,9 +409,10 @@ func oneParagraph(text string) string { return strings.Join(strings.Fields(text)
 
 func (o *doctorOptions) explainCheck(cmd *cobra.Command, a *app) error {
 	var ids []string
+	wanted := probe.CheckOf(o.explain)
 	for _, c := range probe.Checks() {
 		ids = append(ids, c.ID)
-		if c.ID != o.explain {
+		if c.ID != wanted {
 			continue
 		}
 		if a.json() {

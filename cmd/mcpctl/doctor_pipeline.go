@@ -35,11 +35,11 @@ type pipelineOptions struct {
 }
 
 func (o *pipelineOptions) register(flags *pflag.FlagSet) {
-	flags.StringVar(&o.smoke, "smoke", "", "make the calls in this `file`, too")
-	flags.StringVar(&o.baseline, "baseline", "", "compare what is offered with this `file`")
-	flags.StringVar(&o.writeBaseline, "write-baseline", "", "write what is offered to this `file`")
-	flags.Var(&o.failOn, "fail-on", "changes that fail: `breaking`, risky or any")
-	flags.Var(&o.deadline, "deadline", "end after this `time` (the sum of all limits)")
+	flags.StringVar(&o.smoke, "smoke", "", "make the calls that are in this `file`, too")
+	flags.StringVar(&o.baseline, "baseline", "", "compare what the server offers with this `file`")
+	flags.StringVar(&o.writeBaseline, "write-baseline", "", "write what the server offers to this `file`")
+	flags.Var(&o.failOn, "fail-on", "the least `grade` that fails: breaking, risky or any")
+	flags.Var(&o.deadline, "deadline", "end the whole run after this `time`")
 }
 
 // gradeValue is the flag --fail-on.

@@ -7,6 +7,7 @@ import (
 	"net/http/httptest"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/mcpctl/mcpctl/pkg/baseline"
@@ -21,6 +22,8 @@ type scripted struct {
 	results map[string]string
 	// fatal is a method on which the connection breaks.
 	fatal string
+
+	mu    sync.Mutex
 	calls []string
 }
 
@@ -29,6 +32,13 @@ func (s *scripted) serve(t *testing.T) config.Server {
 	srv := httptest.NewServer(s)
 	t.Cleanup(srv.Close)
 	return config.Server{Name: "s", URL: srv.URL, Transport: config.TransportAuto, Enabled: true, Protocol: "2025-11-25"}
+}
+
+// called returns the methods that were called, in order.
+func (s *scripted) called() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return strings.Join(s.calls, " ")
 }
 
 func (s *scripted) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -44,7 +54,9 @@ func (s *scripted) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusAccepted)
 		return
 	}
+	s.mu.Lock()
 	s.calls = append(s.calls, m.Method)
+	s.mu.Unlock()
 	if m.Method == s.fatal {
 		panic(http.ErrAbortHandler)
 	}

@@ -78,6 +78,24 @@ func (c Check) selected(only, skip []string) bool {
 	return !c.hasRow(skip) || c.ID == baselineID || slices.ContainsFunc(c.Rows, left) // what is new to a baseline is not known before
 }
 
+// CheckOf returns the ID of the check that makes the row of an ID, which is the same for most: an ID that looks like none of
+// a check is that of a row, if a check of its stage makes many. Any other ID is returned as it is.
+func CheckOf(id string) string {
+	var of string
+	for _, c := range Checks() {
+		if c.ID == id {
+			return id
+		}
+		if c.Each != nil && c.Stage() == stage(id) && stage(id) != id {
+			of = c.ID
+		}
+	}
+	if of == "" || len(Near(Checks(), id)) > 0 {
+		return id
+	}
+	return of
+}
+
 // Near returns the IDs and stages of checks, and of their rows, that are like a word.
 func Near(checks []Check, word string) []string {
 	var names []string

@@ -51,7 +51,7 @@ func TestSmokeOutcome(t *testing.T) {
 	server = silent.serve(t)
 	server.Smoke = []config.Smoke{{Health: config.Health{Tool: "read", Args: json.RawMessage(`{"path":"x"}`)}}}
 	got = byID(Run(t.Context(), &Target{Server: server}, Checks()))["call.read"]
-	if n := strings.Count(strings.Join(silent.calls, " "), "tools/call"); got.Status != Fail || got.Class != "unknown-outcome" || n != 1 {
+	if n := strings.Count(silent.called(), "tools/call"); got.Status != Fail || got.Class != "unknown-outcome" || n != 1 {
 		t.Errorf("%d calls, %+v", n, got)
 	}
 }
@@ -75,7 +75,7 @@ func TestSmokeIsNotInvented(t *testing.T) {
 			t.Errorf("%s: %+v\n%s", id, got, statuses(r))
 		}
 	}
-	if calls := strings.Join(s.calls, " "); strings.Contains(calls, "tools/call") {
+	if calls := s.called(); strings.Contains(calls, "tools/call") {
 		t.Error(calls)
 	}
 }
