@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -38,6 +39,7 @@ type doctorOptions struct {
 	explain   string
 	operators operatorFlags
 	outputs   doctorOutputs
+	pipeline  pipelineOptions
 	serverFlags
 }
 
@@ -50,12 +52,22 @@ func newDoctorCmd(a *app) *cobra.Command {
 was seen at each step. The first broken step is the cause; what depends on it is
 skipped. Without SERVER all enabled servers are examined.
 
-Nothing is changed at a server: sessions are opened, and ended again. With
---kill-session the session of the examination, and no other, is killed on
-purpose, and one harmless request must come through all the same: a list, or
-the call that the key health of the entry names, if its tool says that it only
-reads. --soak goes on with it for a while: eight requests at a time, and a kill
-at random moments. No request may be lost, or answered twice.
+Nothing is changed at a server, but by calls that are named for it: sessions are
+opened, and ended again. With --kill-session the session of the examination,
+and no other, is killed on purpose, and one harmless request must come through
+all the same: a list, or the call that the key health of the entry names, if its
+tool says that it only reads. --soak goes on with it for a while: eight requests
+at a time, and a kill at random moments. No request may be lost, or answered
+twice.
+
+For pipelines: the calls of the key smoke of an entry, and those of --smoke FILE
+(a list of {name, server, tool, args, expect}, in YAML or JSON), are made, and
+their answers judged. --write-baseline keeps the definitions of all tools,
+prompts and resources in a file, and --baseline compares with it: what breaks
+calls fails, and a changed description is a warning (see --fail-on). --deadline
+ends the whole run; what is not known by then is unknown. Without it that is
+the sum of the limits of all checks and calls, minutes as a rule: it ends
+what hangs without a limit, and no run that is only slow.
 
 -o writes the report as text, json, junit, markdown (for a pull request), github
 (annotations, and the summary of the step), tap, or prometheus (for a textfile
@@ -70,6 +82,7 @@ and 2 if there was nothing to examine.`,
   mcpctl doctor https://search.example/mcp -o json
   mcpctl doctor --report junit=r.xml --report json=r.json -o github
   mcpctl doctor --stdio "npx -y @example/notes ~/notes"
+  mcpctl doctor prod --smoke smoke.yaml --baseline prod.json --deadline 2m
   mcpctl doctor --explain session.open`,
 		Annotations:       doctorFormats(),
 		ValidArgsFunction: a.completeServers(1 << 10),
@@ -83,6 +96,7 @@ and 2 if there was nothing to examine.`,
 	flags.StringArrayVar(&o.only, "only", nil, "make only this `check`, or stage; repeatable")
 	flags.StringArrayVar(&o.skip, "skip", nil, "leave this `check`, or stage, out; repeatable")
 	flags.BoolVar(&o.strict, "strict", false, "let warnings fail, too")
+	o.pipeline.register(flags)
 	flags.BoolVar(&o.list, "list-checks", false, "list the checks")
 	flags.StringVar(&o.explain, "explain", "", "explain this `check`")
 	o.operators.register(flags)
@@ -110,15 +124,7 @@ func (o *doctorOptions) run(cmd *cobra.Command, a *app, args []string) error {
 	if err := o.operators.check(cmd.Flags()); err != nil {
 		return err
 	}
-	checks, unmatched := probe.Select(probe.Checks(), o.only, o.skip)
-	if len(unmatched) > 0 {
-		return usagef("no check or stage is called %q", unmatched[0]).hint("mcpctl doctor --list-checks")
-	}
-	if len(checks) == 0 {
-		return usagef("--only and --skip leave no check").hint("mcpctl doctor --list-checks")
-	}
-	wanted := o.wanted()
-	if err := o.recoveryWanted(wanted); err != nil {
+	if err := o.pipeline.check(cmd.Flags(), o.soak.Duration); err != nil {
 		return err
 	}
 	servers, err := a.resolveAll(cmd, &o.serverFlags, args)
@@ -127,6 +133,9 @@ func (o *doctorOptions) run(cmd *cobra.Command, a *app, args []string) error {
 	}
 	if len(servers) == 0 {
 		return usagef("there is no enabled server to examine").hint("mcpctl add NAME URL, or: mcpctl doctor demo")
+	}
+	if err := o.pipeline.addCalls(a, servers); err != nil {
+		return err
 	}
 	ctx := cmd.Context()
 	servers, stop, err := o.withDemo(ctx, a, servers)
@@ -137,11 +146,21 @@ func (o *doctorOptions) run(cmd *cobra.Command, a *app, args []string) error {
 	if servers, err = o.operators.addresses(ctx, a, servers); err != nil {
 		return err
 	}
+	if err := o.pipeline.loadBaselines(servers); err != nil {
+		return err
+	}
+	checks, wanted, err := o.selected(servers)
+	if err != nil {
+		return err
+	}
 
 	begin := time.Now()
-	reports := o.examine(ctx, a, servers, checks)
+	targets := o.targets(a, servers)
+	bounded, cancel := o.pipeline.bound(ctx, targets, checks, o.parallel)
+	defer cancel()
+	reports := o.examine(bounded, a, targets, checks)
 	elapsed := time.Since(begin)
-	if ctx.Err() == nil && !applied(reports, wanted) {
+	if bounded.Err() == nil && !applied(reports, wanted) {
 		return usagef("none of the selected checks applies: %s", strings.Join(wanted, ", ")).hint("mcpctl doctor --list-checks")
 	}
 	failed := false
@@ -167,10 +186,39 @@ func (o *doctorOptions) run(cmd *cobra.Command, a *app, args []string) error {
 		return reportedError(codeInterrupted)
 	case err != nil:
 		return err
-	case failed:
+	case bounded.Err() != nil:
+		a.warn("mcpctl: error: " + context.Cause(bounded).Error() + "\n")
+	}
+	kept, err := o.pipeline.keep(a, targets, reports)
+	switch {
+	case err != nil:
+		return err
+	case failed, !kept:
 		return reportedError(codeFailed)
 	}
 	return nil
+}
+
+// selected returns the checks that are made, and the IDs of those that the flags ask for. A selection that leaves nothing to
+// check, or leaves out what another flag asks for, is an error.
+func (o *doctorOptions) selected(servers []config.Server) (checks []probe.Check, wanted []string, err error) {
+	all := probe.WithRows(probe.Checks(), servers, slices.Collect(maps.Values(o.pipeline.known)))
+	checks, unmatched := probe.Select(all, o.only, o.skip)
+	if len(unmatched) > 0 {
+		err := usagef("no check or stage is called %q", unmatched[0])
+		if near := probe.Near(all, unmatched[0]); len(near) > 0 {
+			err = err.hint("did you mean %s?", orList(near))
+		}
+		return nil, nil, err.hint("mcpctl doctor --list-checks")
+	}
+	if len(checks) == 0 {
+		return nil, nil, usagef("--only and --skip leave no check").hint("mcpctl doctor --list-checks")
+	}
+	wanted = probe.Wanted(all, o.only, o.skip)
+	if err := o.recoveryWanted(wanted); err != nil {
+		return nil, nil, err
+	}
+	return checks, wanted, o.pipeline.selectionFits(wanted, servers)
 }
 
 // recoveryWanted compares the selection of checks with the flags that the stage recovery needs.
@@ -189,18 +237,6 @@ func (o *doctorOptions) recoveryWanted(wanted []string) error {
 	return nil
 }
 
-// wanted returns the ids of the checks that the flags select, without those that they need.
-func (o *doctorOptions) wanted() []string {
-	var ids []string
-	for _, c := range probe.Checks() {
-		named := func(words []string) bool { return slices.Contains(words, c.ID) || slices.Contains(words, c.Stage()) }
-		if (len(o.only) == 0 || named(o.only)) && !named(o.skip) {
-			ids = append(ids, c.ID)
-		}
-	}
-	return ids
-}
-
 // applied reports whether any of the wanted checks had something to look at, or would have, but for a broken one before.
 func applied(reports []probe.Report, wanted []string) bool {
 	for _, r := range reports {
@@ -208,7 +244,7 @@ func applied(reports []probe.Report, wanted []string) bool {
 			return true
 		}
 		for _, res := range r.Results {
-			if res.Status != probe.Skip && slices.Contains(wanted, res.ID) {
+			if res.Status != probe.Skip && slices.Contains(wanted, res.Check) {
 				return true
 			}
 		}
@@ -246,19 +282,11 @@ func (o *doctorOptions) withDemo(ctx context.Context, a *app, servers []config.S
 	return out, stop, nil
 }
 
-// examine asks all servers at once, bounded, and returns the reports in their order.
-func (o *doctorOptions) examine(ctx context.Context, a *app, servers []config.Server, checks []probe.Check) []probe.Report {
-	for _, s := range servers {
-		a.warnUnverified(s)
-	}
+// targets returns the servers as what is examined.
+func (o *doctorOptions) targets(a *app, servers []config.Server) []*probe.Target {
 	path := ""
 	if a.config != nil {
 		path = a.config.Path
-	}
-	const longestName = 24 // of a server beside the counts of a soak, on 80 columns
-	soaked := render.Cut(render.OneLine(servers[0].Name), longestName)
-	if len(servers) > 1 {
-		soaked = fmt.Sprintf("%d servers", len(servers))
 	}
 	targets := make([]*probe.Target, len(servers))
 	for i, s := range servers {
@@ -266,10 +294,27 @@ func (o *doctorOptions) examine(ctx context.Context, a *app, servers []config.Se
 			Server: s, Lookup: a.lookup, Home: a.home, Dialer: a.dialer(), Kills: o.kills, Soak: o.soak.Duration,
 			Connections: o.operators.connections, Idle: o.operators.idle.Duration,
 			OnSecrets: func(secrets []string) { a.redact.Add(secrets...) },
+			Rows:      probe.Selection{Only: o.only, Skip: o.skip},
 		}
+		o.pipeline.aim(a, targets[i])
 		if fromFile(s) {
 			targets[i].ConfigPath = path
 		}
+	}
+	return targets
+}
+
+// examine asks all servers at once, bounded, and returns the reports in their order.
+func (o *doctorOptions) examine(ctx context.Context, a *app, targets []*probe.Target, checks []probe.Check) []probe.Report {
+	servers := make([]config.Server, len(targets))
+	for i, t := range targets {
+		servers[i] = t.Server
+		a.warnUnverified(t.Server)
+	}
+	const longestName = 24 // of a server beside the counts of a soak, on 80 columns
+	soaked := render.Cut(render.OneLine(servers[0].Name), longestName)
+	if len(servers) > 1 {
+		soaked = fmt.Sprintf("%d servers", len(servers))
 	}
 	var done examined
 	stop := a.liveOf(func() string {
@@ -279,12 +324,12 @@ func (o *doctorOptions) examine(ctx context.Context, a *app, servers []config.Se
 		return done.line(servers)
 	})
 	defer stop()
-	reports := make([]probe.Report, len(servers))
+	reports := make([]probe.Report, len(targets))
 	slots := make(chan struct{}, o.parallel)
 	var all sync.WaitGroup
 	for i, t := range targets {
+		slots <- struct{}{} // in their order
 		all.Go(func() {
-			slots <- struct{}{}
 			defer func() { <-slots }()
 			reports[i] = probe.Run(ctx, t, checks)
 			done.add(reports[i], o.strict)
@@ -399,9 +444,10 @@ func oneParagraph(text string) string { return strings.Join(strings.Fields(text)
 
 func (o *doctorOptions) explainCheck(cmd *cobra.Command, a *app) error {
 	var ids []string
+	wanted := probe.CheckOf(o.explain)
 	for _, c := range probe.Checks() {
 		ids = append(ids, c.ID)
-		if c.ID != o.explain {
+		if c.ID != wanted {
 			continue
 		}
 		if a.json() {

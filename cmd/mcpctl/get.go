@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"io"
 	"maps"
 	"slices"
@@ -91,28 +92,45 @@ func (a *app) get(cmd *cobra.Command, name string) error {
 	return nil
 }
 
-// health adds the values of the call that shows a server's health.
-func health(h config.Health, add func(key string, value any, text string)) {
-	add("health.tool", h.Tool, h.Tool)
+// health adds the values of a call that shows a server's health, below key.
+func health(key string, h config.Health, add func(key string, value any, text string)) {
+	add(key+".tool", h.Tool, h.Tool)
 	if len(h.Args) > 0 {
-		add("health.args", h.Args, string(h.Args))
+		add(key+".args", h.Args, string(h.Args))
 	}
 	x := h.Expect
 	if x.IsError {
-		add("health.expect.is_error", true, "true")
+		add(key+".expect.is_error", true, "true")
 	}
 	if x.Contains != "" {
-		add("health.expect.contains", x.Contains, x.Contains)
+		add(key+".expect.contains", x.Contains, x.Contains)
 	}
 	if x.Matches != "" {
-		add("health.expect.matches", x.Matches, x.Matches)
+		add(key+".expect.matches", x.Matches, x.Matches)
+	}
+	if x.JQ != "" {
+		add(key+".expect.jq", x.JQ, x.JQ)
 	}
 	if x.Equals != nil {
-		add("health.expect.equals", *x.Equals, *x.Equals)
+		add(key+".expect.equals", *x.Equals, *x.Equals)
+	}
+	if x.EqualsJSON != nil {
+		add(key+".expect.equals", x.EqualsJSON, string(x.EqualsJSON))
 	}
 	if x.Within > 0 {
 		ms := x.Within.Milliseconds()
-		add("health.expect.max_ms", ms, strconv.FormatInt(ms, 10))
+		add(key+".expect.max_ms", ms, strconv.FormatInt(ms, 10))
+	}
+}
+
+// smoke adds the values of the smoke calls.
+func smoke(calls []config.Smoke, add func(key string, value any, text string)) {
+	for i, c := range calls {
+		key := fmt.Sprintf("smoke[%d]", i)
+		if c.Name != "" {
+			add(key+".name", c.Name, c.Name)
+		}
+		health(key, c.Health, add)
 	}
 }
 
@@ -222,8 +240,9 @@ func valuesOf(original config.Server) []entryValue {
 		words("tools.exclude", s.Tools.Exclude)
 	}
 	if s.Health != nil {
-		health(*s.Health, add)
+		health("health", *s.Health, add)
 	}
+	smoke(s.Smoke, add)
 	return values
 }
 

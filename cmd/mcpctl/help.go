@@ -365,8 +365,10 @@ the working directory.
   health           tool and args: a call that doctor makes to see whether the
                    server does its work, so it should change nothing; expect:
                    is_error, contains, matches (a regular expression), equals
-                   (all of it: the text that comes back), max_ms; variables
-                   are not replaced here
+                   (all of it: the text that comes back, or an object or a
+                   list: the structured content), max_ms, jq (an expression
+                   on the result that is true); variables are not replaced
+  smoke            a list of such calls, each with a name if it needs one
 
 A duration is 30s, 2m, or a number of seconds. A variable is ${NAME},
 ${NAME:-default} or ${env:NAME}; $$ is a dollar. It is replaced when the server

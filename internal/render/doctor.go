@@ -294,15 +294,28 @@ func (d *doctor) table(title string, rows [][]string) {
 	}
 }
 
-// remarks writes what should be mended and does not stop anything, and what could not be checked.
+// mostFailures is how many failures beside the cause are shown without Verbose.
+const mostFailures = 4
+
+// remarks writes what should be mended and does not stop anything, what could not be checked, and what failed beside the cause.
 func (d *doctor) remarks() {
+	fix, failures := "", 0
 	for _, r := range d.r.Results {
-		if r.Status == probe.Warn || r.Status == probe.Unknown {
-			d.paragraph(fmt.Sprintf("  %s %s: ", mark(d.s, r.Status), r.ID), OneLine(r.Message), Plain)
-			if r.Fix != "" {
-				d.paragraph("    fix: ", OneLine(r.Fix), Plain)
+		if r.Status == probe.Fail && (d.r.Cause == nil || r.ID != d.r.Cause.Check) {
+			if failures++; failures <= mostFailures {
+				d.paragraph(fmt.Sprintf("  %s %s: ", mark(d.s, r.Status), r.ID), OneLine(r.Message), Plain)
 			}
 		}
+		if r.Status == probe.Warn || r.Status == probe.Unknown {
+			d.paragraph(fmt.Sprintf("  %s %s: ", mark(d.s, r.Status), r.ID), OneLine(r.Message), Plain)
+			if r.Fix != "" && r.Fix != fix { // several of a kind have the same
+				d.paragraph("    fix: ", OneLine(r.Fix), Plain)
+			}
+			fix = r.Fix
+		}
+	}
+	if more := failures - mostFailures; more > 0 {
+		d.line("  %s %d more failed; with -v all are shown", mark(d.s, probe.Fail), more)
 	}
 }
 

@@ -113,6 +113,17 @@ func (v *value) append(dst []byte) []byte {
 
 func (v *value) json() json.RawMessage { return v.append(nil) }
 
+// Equal compares two JSON values as JSON Schema does: numbers by what they mean, objects without regard to order. What is not
+// JSON is equal to nothing.
+func Equal(a, b json.RawMessage) bool {
+	v, _, err := parse(string(a))
+	if err != nil {
+		return false
+	}
+	w, _, err := parse(string(b))
+	return err == nil && v.equal(w)
+}
+
 // equal compares as JSON Schema does: numbers by what they mean, objects without regard to order.
 func (v *value) equal(w *value) bool {
 	if v.kind != w.kind {

@@ -90,6 +90,8 @@ type Server struct {
 	Tools         ToolFilter
 	// Health is the call that shows whether the server does its work, nil for none.
 	Health *Health
+	// Smoke are further calls, made to see whether the server does its work.
+	Smoke []Smoke
 
 	// Sources says where values come from, by key ("connect_timeout", "url", …). A key that is missing here has its
 	// built-in value.
@@ -143,6 +145,7 @@ func (s Server) Clone() Server {
 	s.Tools.Include = slices.Clone(s.Tools.Include)
 	s.Tools.Exclude = slices.Clone(s.Tools.Exclude)
 	s.Health = s.Health.clone()
+	s.Smoke = cloneSmoke(s.Smoke)
 	s.Sources = maps.Clone(s.Sources)
 	return s
 }

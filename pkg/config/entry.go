@@ -13,7 +13,7 @@ func entryKeys() []string {
 	return []string{
 		"command", "args", "env", "inherit_env", "cwd", "url", "headers", "tls", "proxy", "transport", "protocol",
 		"enabled", "connect_timeout", "timeout", "max_timeout", "wait", "session_wait", "keepalive",
-		"retry", "breaker", "skip_preflight", "tools", "health",
+		"retry", "breaker", "skip_preflight", "tools", "health", "smoke",
 	}
 }
 
@@ -128,7 +128,9 @@ func (e *entry) read(s *Server, f field) {
 		e.tools(s, f)
 	case "health":
 		e.health(s, f)
-	case "auth", "oauth", "smoke":
+	case "smoke":
+		e.smoke(s, f)
+	case "auth", "oauth":
 		e.fail(f.key, f.name, "this version does not support the key yet", "remove it")
 		return
 	default:

@@ -2,6 +2,7 @@ package config
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"regexp"
@@ -10,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/itchyny/gojq"
 	"gopkg.in/yaml.v3"
 )
 
@@ -33,8 +35,14 @@ type Expect struct {
 	Contains string
 	// Matches is a regular expression (RE2) that the text must match somewhere, "" for none.
 	Matches string
+	// JQ is a jq expression, "" for none. It gets the result as the server sent it, and its first output must be neither
+	// false nor null.
+	JQ string
 	// Equals is the whole text, nil for any.
 	Equals *string
+	// EqualsJSON is an object or an array that the structured content must be equal to, nil for any. If the answer has no
+	// structured content, the text must be that JSON.
+	EqualsJSON json.RawMessage
 	// Within is the most that the call may take, 0 for the limit of the request.
 	Within time.Duration
 }
@@ -46,6 +54,7 @@ func (h *Health) clone() *Health {
 	}
 	out := *h
 	out.Args = slices.Clone(h.Args)
+	out.Expect.EqualsJSON = slices.Clone(h.Expect.EqualsJSON)
 	if h.Expect.Equals != nil {
 		equals := *h.Expect.Equals
 		out.Expect.Equals = &equals
@@ -56,7 +65,9 @@ func (h *Health) clone() *Health {
 // healthKeys and expectKeys return the keys in the order in which they are written.
 func healthKeys() []string { return []string{"tool", "args", "expect"} }
 
-func expectKeys() []string { return []string{"is_error", "contains", "matches", "equals", "max_ms"} }
+func expectKeys() []string {
+	return []string{"is_error", "contains", "matches", "jq", "equals", "max_ms"}
+}
 
 // health reads the key of that name.
 func (e *entry) health(s *Server, f field) {
@@ -66,34 +77,43 @@ func (e *entry) health(s *Server, f field) {
 	}
 	h := &Health{}
 	for _, f := range e.fields(f.value, f.name) {
-		key := below("health", f.name)
-		e.at[key] = f.key
-		switch f.name {
-		case "tool":
-			h.Tool = e.text(field{key, f.key, f.value})
-		case "args":
-			if f.value.Kind != yaml.MappingNode {
-				e.fail(f.value, key, "want a mapping, found "+describe(f.value), "write {NAME: value}")
-				continue
-			}
-			var b bytes.Buffer
-			e.writeJSON(&b, f.value, key)
-			h.Args = b.Bytes()
-		case "expect":
-			e.expect(&h.Expect, field{key, f.key, f.value})
-		default:
-			e.unknown(f, key, healthKeys(), "")
+		if !e.call(h, f, "health") {
+			e.unknown(f, below("health", f.name), healthKeys(), "")
 			continue
 		}
-		s.Set(key, e.source("entry", f.key))
+		s.Set(below("health", f.name), e.source("entry", f.key))
 	}
 	s.Health = h
 }
 
+// call reads one key of a call that stands at path. It returns false for a key that a call does not have.
+func (e *entry) call(h *Health, f field, path string) bool {
+	key := below(path, f.name)
+	e.at[key] = f.key
+	switch f.name {
+	case "tool":
+		h.Tool = e.text(field{key, f.key, f.value})
+	case "args":
+		if f.value.Kind != yaml.MappingNode {
+			e.fail(f.value, key, "want a mapping, found "+describe(f.value), "write {NAME: value}")
+			return true
+		}
+		var b bytes.Buffer
+		e.writeJSON(&b, f.value, key)
+		h.Args = b.Bytes()
+	case "expect":
+		e.expect(&h.Expect, field{key, f.key, f.value})
+	default:
+		return false
+	}
+	return true
+}
+
 // expect reads what the answer must be like.
 func (e *entry) expect(x *Expect, f field) {
-	for _, f := range e.fields(f.value, f.name) {
-		key := below("health.expect", f.name)
+	path := f.name
+	for _, f := range e.fields(f.value, path) {
+		key := below(path, f.name)
 		e.at[key] = f.key
 		at := field{key, f.key, f.value}
 		switch f.name {
@@ -103,8 +123,14 @@ func (e *entry) expect(x *Expect, f field) {
 			x.Contains = e.text(at)
 		case "matches":
 			x.Matches = e.text(at)
+		case "jq":
+			x.JQ = e.text(at)
 		case "equals":
-			if text, ok := e.literal(f.value, key); ok {
+			if f.value.Kind == yaml.MappingNode || f.value.Kind == yaml.SequenceNode {
+				var b bytes.Buffer
+				e.writeJSON(&b, f.value, key)
+				x.EqualsJSON = b.Bytes()
+			} else if text, ok := e.literal(f.value, key); ok {
 				x.Equals = &text
 			}
 		case "max_ms":
@@ -114,8 +140,6 @@ func (e *entry) expect(x *Expect, f field) {
 				continue
 			}
 			x.Within = time.Duration(ms) * time.Millisecond
-		case "jq":
-			e.fail(f.key, key, "this version does not support the key yet", "remove it; contains, matches and equals look at the text")
 		default:
 			e.unknown(f, key, expectKeys(), "")
 		}
@@ -192,47 +216,74 @@ func jsonText(s string) string {
 // reference is the beginning of a reference to a variable.
 var reference = regexp.MustCompile(`\$\{[A-Za-z_][A-Za-z0-9_]*`)
 
-// healthProblems says what is wrong with the call of an entry.
+// healthProblems says what is wrong with the calls of an entry.
 func (s Server) healthProblems() []problem {
-	h := s.Health
-	if h == nil {
-		return nil
+	var found []problem
+	if s.Health != nil {
+		found = s.Health.problems("health", s.Tools)
 	}
+	for i, c := range s.Smoke {
+		filter := s.Tools
+		if c.Source.Kind == "file" { // whose calls are for any server: one that does not allow a tool is not broken
+			filter = ToolFilter{}
+		}
+		found = append(found, c.problems(smokeKey(i), filter)...)
+	}
+	return found
+}
+
+// problems says what is wrong with a call that stands at path.
+func (h Health) problems(path string, filter ToolFilter) []problem {
 	var found []problem
 	add := func(key, message, hint string) {
-		found = append(found, problem{key: key, message: message, hint: hint})
+		found = append(found, problem{key: path + key, message: message, hint: hint})
 	}
 	switch {
 	case h.Tool == "":
-		found = append(found, problem{key: "health", message: "names no tool", hint: "write {tool: NAME}", missing: true})
-	case !s.Tools.Allows(h.Tool):
-		add("health.tool", fmt.Sprintf("%q is left out by the entry's filter", h.Tool), "let tools.include and tools.exclude allow it")
+		found = append(found, problem{key: path, message: "names no tool", hint: "write {tool: NAME}", missing: true})
+	case !filter.Allows(h.Tool):
+		add(".tool", fmt.Sprintf("%q is left out by the entry's filter", h.Tool), "let tools.include and tools.exclude allow it")
 	}
 	if len(h.Args) > 0 {
 		var object map[string]json.RawMessage
 		if json.Unmarshal(h.Args, &object) != nil || object == nil {
-			add("health.args", "is not a JSON object", "")
+			add(".args", "is not a JSON object", "")
 		}
 	}
 	texts := []placedText{
-		{"health.tool", h.Tool},
-		{"health.args", string(h.Args)},
-		{"health.expect.contains", h.Expect.Contains},
-		{"health.expect.matches", h.Expect.Matches},
+		{".tool", h.Tool},
+		{".args", string(h.Args)},
+		{".expect.contains", h.Expect.Contains},
+		{".expect.matches", h.Expect.Matches},
+		{".expect.equals", string(h.Expect.EqualsJSON)},
 	}
 	if h.Expect.Equals != nil {
-		texts = append(texts, placedText{"health.expect.equals", *h.Expect.Equals})
+		texts = append(texts, placedText{".expect.equals", *h.Expect.Equals})
 	}
 	for _, t := range texts {
 		if ref := reference.FindString(t.value); ref != "" {
-			add(t.place, fmt.Sprintf("variables are not replaced in health, and %s} is one", ref), "write the value")
+			key, _, _ := strings.Cut(path, "[")
+			add(t.place, fmt.Sprintf("variables are not replaced in %s, and %s} is one", cmp.Or(key, "smoke calls"), ref), "write the value")
 		}
 	}
+	if h.Expect.Equals != nil && h.Expect.EqualsJSON != nil {
+		add(".expect.equals", "is text and JSON at once", "keep one")
+	}
+	if len(h.Expect.EqualsJSON) > 0 && !json.Valid(h.Expect.EqualsJSON) {
+		add(".expect.equals", "is not JSON", "")
+	}
 	if _, err := regexp.Compile(h.Expect.Matches); err != nil {
-		add("health.expect.matches", fmt.Sprintf("is no regular expression: %s", strings.TrimPrefix(err.Error(), "error parsing regexp: ")), "see https://golang.org/s/re2syntax")
+		add(".expect.matches", fmt.Sprintf("is no regular expression: %s", strings.TrimPrefix(err.Error(), "error parsing regexp: ")), "see https://golang.org/s/re2syntax")
+	}
+	if h.Expect.JQ != "" {
+		if query, err := gojq.Parse(h.Expect.JQ); err != nil {
+			add(".expect.jq", "is no jq expression: "+err.Error(), "see https://jqlang.org/manual")
+		} else if _, err := gojq.Compile(query); err != nil {
+			add(".expect.jq", "is no jq expression: "+err.Error(), "see https://jqlang.org/manual")
+		}
 	}
 	if h.Expect.Within < 0 || h.Expect.Within > maxDuration {
-		add("health.expect.max_ms", "is not between 1 and 24h", "")
+		add(".expect.max_ms", "is not between 1 and 24h", "")
 	}
 	return found
 }
@@ -243,19 +294,18 @@ func healthNode(h *Health) *yaml.Node {
 		return nil
 	}
 	m := &yaml.Node{Kind: yaml.MappingNode, Tag: tagMap}
+	h.put(m)
+	return m
+}
+
+// put adds the keys of a call to a mapping.
+func (h *Health) put(m *yaml.Node) {
 	put := func(to *yaml.Node, key string, value *yaml.Node) {
 		to.Content = append(to.Content, textNode(key), value)
 	}
 	put(m, "tool", textNode(h.Tool))
-	if len(h.Args) > 0 {
-		var doc yaml.Node // JSON is YAML, but for escapes of pairs, which the value of a node does not have
-		dec := json.NewDecoder(bytes.NewReader(h.Args))
-		dec.UseNumber()
-		var value any
-		if dec.Decode(&value) == nil && doc.Encode(plainNumbers(value)) == nil {
-			flow(&doc)
-			put(m, "args", &doc)
-		}
+	if n := jsonNode(h.Args); n != nil {
+		put(m, "args", n)
 	}
 	x := &yaml.Node{Kind: yaml.MappingNode, Tag: tagMap, Style: yaml.FlowStyle}
 	if h.Expect.IsError {
@@ -267,8 +317,14 @@ func healthNode(h *Health) *yaml.Node {
 	if h.Expect.Matches != "" {
 		put(x, "matches", textNode(h.Expect.Matches))
 	}
+	if h.Expect.JQ != "" {
+		put(x, "jq", textNode(h.Expect.JQ))
+	}
 	if h.Expect.Equals != nil {
 		put(x, "equals", textNode(*h.Expect.Equals))
+	}
+	if n := jsonNode(h.Expect.EqualsJSON); n != nil {
+		put(x, "equals", n)
 	}
 	if h.Expect.Within > 0 {
 		put(x, "max_ms", digitsNode(strconv.FormatInt(h.Expect.Within.Milliseconds(), 10)))
@@ -276,7 +332,19 @@ func healthNode(h *Health) *yaml.Node {
 	if len(x.Content) > 0 {
 		put(m, "expect", x)
 	}
-	return m
+}
+
+// jsonNode returns JSON as a tree on one line, nil for none.
+func jsonNode(raw json.RawMessage) *yaml.Node {
+	var doc yaml.Node // JSON is YAML, but for escapes of pairs, which the value of a node does not have
+	dec := json.NewDecoder(bytes.NewReader(raw))
+	dec.UseNumber()
+	var value any
+	if dec.Decode(&value) != nil || doc.Encode(plainNumbers(value)) != nil {
+		return nil
+	}
+	flow(&doc)
+	return &doc
 }
 
 // plainNumbers replaces the numbers of a decoded JSON value by nodes that keep their digits.

@@ -11,7 +11,7 @@ import (
 // TestParseHealth shows what an entry can say about the call that shows its health: numbers keep their digits.
 func TestParseHealth(t *testing.T) {
 	s := entryOf(t, "url: https://x/", `health: {tool: ping, args: {a: 1.50, n: 12345678901234567890, hex: 0x1F, t: "7", d: 2024-01-02, l: [yes, null, true], o: {"<": x}}, `+
-		`expect: {is_error: false, contains: pong, matches: "^p", equals: 7, max_ms: 250}}`)
+		`expect: {is_error: false, contains: pong, matches: "^p", jq: .isError | not, equals: 7, max_ms: 250}}`)
 	if s.Err != nil {
 		t.Fatal(s.Err)
 	}
@@ -20,7 +20,7 @@ func TestParseHealth(t *testing.T) {
 		t.Errorf("args\n got %s\nwant %s", got, want)
 	}
 	x := s.Health.Expect
-	if s.Health.Tool != "ping" || x.IsError || x.Contains != "pong" || x.Matches != "^p" || x.Equals == nil || *x.Equals != "7" || x.Within != 250*time.Millisecond {
+	if s.Health.Tool != "ping" || x.IsError || x.Contains != "pong" || x.Matches != "^p" || x.JQ != ".isError | not" || x.Equals == nil || *x.Equals != "7" || x.Within != 250*time.Millisecond {
 		t.Errorf("%+v", s.Health)
 	}
 	if s.Sources["health"].Kind != "entry" || s.Sources["health.tool"].Kind != "entry" {
@@ -47,7 +47,8 @@ func TestParseHealthIsStrict(t *testing.T) {
 		"health: {tool: ping, expect: {matches: \"(\"}}": `key "health.expect.matches": is no regular expression: missing closing )`,
 		"health: {tool: ping, expect: {max_ms: 0}}":      `key "health.expect.max_ms": want a number of milliseconds`,
 		"health: {tool: ping, expect: {max_ms: 1s}}":     `key "health.expect.max_ms": want a number of milliseconds`,
-		"health: {tool: ping, expect: {jq: .a}}":         `key "health.expect.jq": this version does not support the key yet`,
+		"health: {tool: ping, expect: {jq: .a |}}":       `:4:35: server "s": key "health.expect.jq": is no jq expression: `,
+		"health: {tool: ping, expect: {jq: nope}}":       `key "health.expect.jq": is no jq expression: function not defined: nope/0`,
 		"{health: {tool: ping}, tools: {exclude: [p*]}}": "",
 	} {
 		if strings.HasPrefix(line, "{") { // a mapping on one line cannot follow other lines
@@ -71,7 +72,7 @@ func TestWriteHealth(t *testing.T) {
 		Name: "s", URL: "https://x/", Enabled: true, Transport: TransportAuto,
 		Health: &Health{
 			Tool: "no", Args: json.RawMessage(`{"big":12345678901234567890,"half":0.50,"list":[null,true,"true"],"o":{"k":"it's \"x\""}}`),
-			Expect: Expect{IsError: true, Contains: "#1", Matches: `^\d+$`, Equals: &equals, Within: 1500 * time.Millisecond},
+			Expect: Expect{IsError: true, Contains: "#1", Matches: `^\d+$`, JQ: `.a["b"] > 1`, Equals: &equals, Within: 1500 * time.Millisecond},
 		},
 	}
 	path := t.TempDir() + "/config.yaml"

@@ -242,7 +242,7 @@ func TestParseReadsEveryKeyItNames(t *testing.T) {
 }
 
 func TestParseUnsupportedKeysAreNotUnknown(t *testing.T) {
-	for _, key := range []string{"auth", "oauth", "smoke"} {
+	for _, key := range []string{"auth", "oauth"} {
 		s := entryOf(t, "url: https://x", key+": 1")
 		if s.Err == nil || !strings.Contains(s.Err.Error(), "does not support the key yet") {
 			t.Errorf("%s: %v", key, s.Err)

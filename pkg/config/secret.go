@@ -41,7 +41,8 @@ func (s Server) LiteralSecrets() []LiteralSecret {
 }
 
 // Redacted returns a copy of the server that can be shown: literal values in headers, env, the URL's query and the
-// arguments of the health call that look like secrets are "***", as are user info in the URL and the password in the proxy's. References such as ${TOKEN} stay.
+// arguments of the health and smoke calls that look like secrets are "***", as are user info in the URL and the password
+// in the proxy's. References such as ${TOKEN} stay.
 func (s Server) Redacted() Server {
 	out := s.Clone()
 	for name, value := range s.Env {
@@ -57,6 +58,9 @@ func (s Server) Redacted() Server {
 	out.URL = redactURL(s.URL)
 	out.Proxy = redactProxy(s.Proxy)
 	out.Health = s.Health.redacted()
+	for i := range out.Smoke {
+		out.Smoke[i].Health = *out.Smoke[i].redacted()
+	}
 	return out
 }
 

@@ -105,6 +105,10 @@ func entryNode(s Server) *yaml.Node {
 			if n := healthNode(s.Health); n != nil {
 				put(key, n)
 			}
+		case "smoke":
+			if n := smokeNode(s.Smoke); n != nil {
+				put(key, n)
+			}
 		}
 	}
 	return m

@@ -32,7 +32,7 @@ One that has expired is refused by every server, with a 401 that looks like any 
 			case left < soonExpired:
 				f = warn(fmt.Sprintf("the token ends in %s", left.Round(time.Minute)), "get a new one before that")
 			}
-			f.Data = map[string]any{"expires": until}
+			f.Data = map[string]any{"token_expires_at": until}
 			return f
 		},
 	}

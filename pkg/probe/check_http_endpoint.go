@@ -15,6 +15,7 @@ redirect, 404 or 405 mean that the URL is not the MCP endpoint: it often has a p
 usual paths are tried.`,
 		Remedy: `Correct the URL: the fix names what was found. Ask the server's documentation for the path of its MCP endpoint.`,
 		Limit:  ownLimits,
+		Budget: connectBudget,
 		Run: func(ctx context.Context, t *Target) Finding {
 			_, err := t.open(ctx)
 			e, failed := errors.AsType[*session.Error](err)

@@ -10,6 +10,7 @@ import (
 func recoveryFresh() Check {
 	return Check{
 		ID: "recovery.fresh", Title: "fresh session comes", Needs: []string{"recovery.kill"}, Applies: killing, Limit: ownLimits,
+		Budget: func(*Target) time.Duration { return defaultLimit },
 		Why: `A lost session must be replaced by a fresh one: a new connection with a handshake of its own. A client that goes on with
 the dead one fails until somebody restarts it. Told are the time until the loss was noticed and that until a fresh session stood
 ready, and with --kill-session=N the least, the median and the greatest of N kills. No process of a killed group may be left.`,

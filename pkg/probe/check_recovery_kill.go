@@ -5,11 +5,13 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 )
 
 func recoveryKill() Check {
 	return Check{
 		ID: "recovery.kill", Title: "session is killed", Needs: usable(), Applies: killing, Limit: ownLimits,
+		Budget: func(t *Target) time.Duration { return time.Duration(t.Kills) * (requestBudget(t) + defaultLimit) },
 		Why: `To show that recovery works, the session of this examination, and no other, is ended on purpose: an HTTP session is
 deleted at the server, a child's process group gets SIGKILL, the stream of the older HTTP with SSE is closed. A server that refuses
 or ignores the deletion gets a made-up session id with the next request instead. The old session must be seen to be dead: where the

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/mcpctl/mcpctl/internal/latency"
 )
@@ -16,8 +17,9 @@ func soaking(t *Target) bool { return t.Soak > 0 }
 
 func recoverySoak() Check {
 	return Check{
-		ID: "recovery.soak", Title: "no request is lost in a soak", Needs: []string{"session.reuse", "recovery.request"},
+		ID: "recovery.soak", Title: "no request is lost in a soak", Needs: append(usable(), "recovery.request"),
 		Applies: soaking, Limit: ownLimits,
+		Budget: func(t *Target) time.Duration { return t.Soak + 2*requestBudget(t) },
 		Why: `One recovery that works says little about the thousandth, or about requests that are on their way when the session dies.
 With --soak TIME eight requests at a time go on while the session of this examination is killed at random moments. The request is a
 list, or the call that the key health names if it was answered before and its tool says of itself that it only reads (readOnlyHint).

@@ -3,6 +3,7 @@ package probe
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/mcpctl/mcpctl/pkg/session"
 )
@@ -10,6 +11,7 @@ import (
 func sessionIdle() Check {
 	return Check{
 		ID: "session.idle", Title: "session outlives silence", Needs: usable(), Limit: ownLimits,
+		Budget:  func(t *Target) time.Duration { return t.Idle + requestBudget(t) },
 		Applies: func(t *Target) bool { return t.Idle > 0 },
 		Why: `Agents think, people have lunch: sessions lie idle. With --idle D nothing is sent for that time; then the session must
 still answer, and its stream of notifications must still be open. The limit of a load balancer (often 60 s) or of the server's own

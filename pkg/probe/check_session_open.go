@@ -12,7 +12,8 @@ import (
 func sessionOpen() Check {
 	return Check{
 		ID: sessionOpenID, Title: "session opens", Limit: ownLimits,
-		Needs: []string{"config.variables", "command.found", "auth.access"},
+		Budget: connectBudget,
+		Needs:  []string{"config.variables", "command.found", "auth.access"},
 		Why: `Everything up to a usable session must be over within the connect limit: starting or dialing, the handshake, the
 initialized notification. For a child process, what it wrote to standard error and its exit status usually name the cause.`,
 		Remedy: `Read the evidence below the cause: the end of standard error and the exit status of a child, the status and the first bytes of an HTTP answer.`,

@@ -10,7 +10,7 @@ import (
 
 func sessionStreams() Check {
 	return Check{
-		ID: "session.streams", Title: "requests are answered side by side", Needs: usable(), Limit: ownLimits,
+		ID: "session.streams", Title: "requests are answered side by side", Needs: usable(),
 		Why: `Clients make several requests at a time on one session; each is answered by itself, over HTTP on a stream of its own. A
 server that answers only one of them, or mixes them up, works in a test by hand and fails in an agent.`,
 		Remedy: `Answer each request when its result is there, with its own id, on the response of its own POST.`,

@@ -92,7 +92,7 @@ func (r *round) request(ctx context.Context, t *Target, q question, old *session
 	answer, n, err := t.put(ctx, q, nil)
 	r.elapsed, r.tries, r.err = time.Since(begin), n, err
 	if err == nil && q.judge != nil {
-		r.wrong = q.judge(answer)
+		r.wrong = q.judge(ctx, answer)
 	}
 	after := t.sup.Stats()
 	r.handshakes = after.Handshakes - before.Handshakes

@@ -69,11 +69,16 @@ type Check struct {
 	Applies func(*Target) bool
 	// Limit bounds Run; 0 means 10 s, and negative that what Run does has limits of its own.
 	Limit time.Duration
+	// Budget is the most that a check with limits of its own takes, for the deadline of a run. If nil, it is what a few
+	// requests take.
+	Budget func(*Target) time.Duration
 	// Run asks. It must end when ctx does.
 	Run func(context.Context, *Target) Finding
 	// Each asks in place of Run, for a check that makes a row for each of many things. The IDs of the rows are of the
 	// check's stage. It returns at least one row.
 	Each func(context.Context, *Target) []Result
+	// Rows are the IDs of the rows of Each that are known before it is asked; see [WithRows].
+	Rows []string
 }
 
 // Stage returns the part of the check's ID before the first dot.
@@ -81,7 +86,9 @@ func (c Check) Stage() string { return stage(c.ID) }
 
 // Result is a check together with its finding.
 type Result struct {
-	ID      string
+	ID string
+	// Check is the ID of the check that made this row. It is the same as ID, but for a check that makes many.
+	Check   string
 	Title   string
 	Elapsed time.Duration
 	// Blocked is the ID of the broken check because of which this one was skipped, "" if it was not.

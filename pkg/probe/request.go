@@ -19,7 +19,7 @@ type question struct {
 	// ask makes it on a session.
 	ask func(context.Context, *session.Session) (json.RawMessage, error)
 	// judge says what is wrong with an answer, "" if nothing is. If nil, any answer will do.
-	judge func(json.RawMessage) string
+	judge func(context.Context, json.RawMessage) string
 	// why says why it is not the call that the entry names, "" if it is, or if there is none.
 	why string
 }

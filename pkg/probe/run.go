@@ -3,6 +3,7 @@ package probe
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"runtime/debug"
 	"slices"
@@ -24,14 +25,18 @@ func Run(ctx context.Context, t *Target, checks []Check) Report {
 		if root := unmet(c.Needs, blocked); root != "" && root != c.ID {
 			blocked[c.ID] = root
 			report.Results = append(report.Results, Result{
-				ID: c.ID, Title: c.Title, Blocked: root, Finding: Finding{Status: Skip, Message: "needs " + root},
+				ID: c.ID, Check: c.ID, Title: c.Title, Blocked: root, Finding: Finding{Status: Skip, Message: "needs " + root},
 			})
 			continue
 		}
 		for _, r := range rows(ctx, c, t) {
+			r.Check = c.ID
 			if ctx.Err() != nil && r.Status != Pass && r.Status != Skip && !r.partial {
 				// What was seen after the end of the examination is the end of the examination.
 				r.Finding = Finding{Status: Unknown, Message: "not checked: " + context.Cause(ctx).Error()}
+			}
+			if cause := context.Cause(ctx); r.partial && errors.Is(ctx.Err(), context.DeadlineExceeded) && !strings.Contains(r.Message, cause.Error()) {
+				r.Message += "; " + cause.Error()
 			}
 			if (r.Status == Fail || r.Status == Unknown) && blocked[c.ID] == "" {
 				blocked[c.ID] = r.ID
@@ -176,20 +181,18 @@ func Strict(r *Report) {
 	}
 }
 
-// Select returns the checks that are wanted: those whose ID or stage is in only (all, if it is empty) and not in skip,
-// together with what they need. It reports the words that match no check.
+// Select returns the checks that are wanted: those whose ID, or stage, or the ID of a row of theirs, is in only (all, if it
+// is empty), and of which skip leaves something, together with what they need. It reports the words that match no check.
 func Select(checks []Check, only, skip []string) (selected []Check, unmatched []string) {
-	matches := func(c Check, words []string) bool {
-		return slices.Contains(words, c.ID) || slices.Contains(words, c.Stage())
-	}
 	for _, w := range slices.Concat(only, skip) {
-		if !slices.ContainsFunc(checks, func(c Check) bool { return matches(c, []string{w}) }) {
+		word := []string{w}
+		if !slices.ContainsFunc(checks, func(c Check) bool { return c.named(word) || c.hasRow(word) }) {
 			unmatched = append(unmatched, w)
 		}
 	}
 	wanted := map[string]bool{}
 	for _, c := range slices.Backward(checks) {
-		if wanted[c.ID] || (len(only) == 0 || matches(c, only)) && !matches(c, skip) {
+		if wanted[c.ID] || c.selected(only, skip) {
 			wanted[c.ID] = true
 			for _, n := range c.Needs {
 				wanted[n] = true

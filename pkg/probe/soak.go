@@ -236,7 +236,7 @@ func (k *soak) call(ctx context.Context) {
 	elapsed := time.Since(begin)
 	wrong := ""
 	if err == nil && k.question.judge != nil {
-		wrong = k.question.judge(answer)
+		wrong = k.question.judge(ctx, answer)
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()

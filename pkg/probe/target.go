@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/mcpctl/mcpctl/pkg/baseline"
 	"github.com/mcpctl/mcpctl/pkg/config"
 	"github.com/mcpctl/mcpctl/pkg/session"
 )
@@ -33,6 +34,14 @@ type Target struct {
 	Kills int
 	// Soak is how long requests go on while the session is killed at random moments; 0 leaves that out.
 	Soak time.Duration
+	// Rows says which rows are wanted of the checks that make many. The zero value wants all.
+	Rows Selection
+	// Baseline is what the server must still offer, nil for anything.
+	Baseline *Baseline
+	// Capture wants [Target.Captured] to return what the server offers.
+	Capture bool
+	// Mask replaces secrets in the texts of what the server offers. If nil, none is replaced.
+	Mask func(string) string
 
 	// Connections is on how many new TCP connections at once the session is tried; 0 means 8.
 	Connections int
@@ -57,9 +66,11 @@ type Target struct {
 	stream *listening
 	// closed is the session that shutdown.close has ended.
 	closed *session.Session
-	drill  drill
-	soak   atomic.Pointer[soak]
-	spans  []Span
+	// captured is what the server offers, nil if it is not known.
+	captured baseline.Offer
+	drill    drill
+	soak     atomic.Pointer[soak]
+	spans    []Span
 }
 
 // dialer returns the dialer, never nil.

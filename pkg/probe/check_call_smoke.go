@@ -1,0 +1,108 @@
+package probe
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/mcpctl/mcpctl/pkg/config"
+)
+
+// callSmokeID is the check that makes the smoke calls.
+const callSmokeID = "call.smoke"
+
+func callSmoke() Check {
+	return Check{
+		ID: callSmokeID, Title: "smoke calls are answered as expected", Needs: append(usable(), "tools.list"),
+		Limit: ownLimits, // each call has that of the entry
+		Budget: func(t *Target) time.Duration {
+			return time.Duration(len(t.Server.Smoke)) * requestBudget(t)
+		},
+		Why: `One call says little about the other tools. The key smoke of an entry, or the file of --smoke, is a list of calls with
+what each answer must be like: is_error, contains, matches, jq, equals, max_ms. Each is a row of its own, call.NAME. The arguments are
+checked against the tool's schema first, and what does not fit is not sent. Each is called once, also a tool that says that it
+changes something: it was named for that. One whose outcome is not known is repeated only if its tool allows it.`,
+		Remedy:  `See what stands behind the tool: its database, its token, its upstream. If the answer is right, correct the expectation.`,
+		Applies: func(t *Target) bool { return slices.ContainsFunc(SmokeIDs(t.Server), t.wants(callSmokeID)) },
+		Each: func(ctx context.Context, t *Target) []Result {
+			var rows []Result
+			wanted := t.wants(callSmokeID)
+			for i, id := range SmokeIDs(t.Server) {
+				if !wanted(id) {
+					continue
+				}
+				smoke := t.Server.Smoke[i]
+				row := Result{ID: id, Title: cmp.Or(smoke.Name, smoke.Tool) + " is answered as expected"}
+				if ctx.Err() != nil {
+					row.Status = Unknown // the run says why
+					rows = append(rows, row)
+					continue
+				}
+				begin := time.Now()
+				call, problem := t.prepare(ctx, smoke.Health, smokePlace(id, smoke))
+				if problem != nil {
+					row.Finding = *problem
+				} else {
+					row.Finding, _ = t.make(ctx, call)
+				}
+				row.Elapsed = time.Since(begin)
+				rows = append(rows, row)
+			}
+			return rows
+		},
+	}
+}
+
+// smokePlace says where the keys of a smoke call are written.
+func smokePlace(id string, smoke config.Smoke) callPlace {
+	where := " of " + id
+	if smoke.Source.Detail != "" {
+		where += " in " + smoke.Source.Detail
+	}
+	return callPlace{"tool" + where, "args" + where, "expect" + where}
+}
+
+// SmokeIDs returns the IDs of the rows that the smoke calls of a server make, one for each call: call.NAME, with a number
+// after a name that is taken.
+func SmokeIDs(s config.Server) []string {
+	ids := uniqueIDs{"call.health": true, callSmokeID: true}
+	var out []string
+	for _, c := range s.Smoke {
+		out = append(out, ids.take("call."+plainID(cmp.Or(c.Name, c.Tool))))
+	}
+	return out
+}
+
+// uniqueIDs are the IDs of rows that are taken.
+type uniqueIDs map[string]bool
+
+// take returns the ID, or the first one after it that is free, and takes it.
+func (u uniqueIDs) take(id string) string {
+	free := id
+	for n := 2; u[free]; n++ {
+		free = fmt.Sprintf("%s-%d", id, n)
+	}
+	u[free] = true
+	return free
+}
+
+// longestID bounds the part of an ID that comes from elsewhere.
+const longestID = 80
+
+// plainID returns a name as it can stand in an ID: what is not a letter, a digit or one of _ - . becomes a hyphen.
+func plainID(name string) string {
+	plain := strings.Map(func(r rune) rune {
+		if plainRune(r) {
+			return r
+		}
+		return '-'
+	}, name)
+	for strings.Contains(plain, "--") {
+		plain = strings.ReplaceAll(plain, "--", "-")
+	}
+	plain = strings.Trim(plain, "-.")
+	return cmp.Or(plain[:min(len(plain), longestID)], "unnamed")
+}
