@@ -312,9 +312,13 @@ func TestLogsTakeNoInstructions(t *testing.T) {
 	bad := regexp.MustCompile(`(?m)^[ \t]*::|##[a-z]*\[`)
 	run := hostileRun()
 	run.Options.Verbose = true
-	for _, f := range []string{"text", "markdown", "tap", "junit"} {
+	for _, f := range []string{"text", "markdown", "tap", "junit", "github"} {
 		for _, run := range []DoctorRun{hostileRun(), run} {
-			if found := bad.FindString(document(t, f, run)); found != "" {
+			doc := document(t, f, run)
+			if f == "github" { // whose own commands TestGitHubAnnotations looks at
+				doc = strings.ReplaceAll(doc, "\n::", "\n")[2:]
+			}
+			if found := bad.FindString(doc); found != "" {
 				t.Errorf("%s: %q in\n%s", f, found, document(t, f, run))
 			}
 		}
@@ -524,5 +528,22 @@ func TestPassingServersAreOneLine(t *testing.T) {
 	lines := strings.Split(strings.TrimSuffix(b.String(), "\n"), "\n")
 	if end := lines[len(lines)-5:]; !strings.HasPrefix(end[0], "web ") || end[2] != "31 servers: 30 passed, 1 failed" || end[4] != "next: n" {
 		t.Errorf("the end is %q", end)
+	}
+}
+
+// TestAPipeHasTheSameText shows that a log reads what a person on a terminal of 80 columns reads, without the colours.
+func TestAPipeHasTheSameText(t *testing.T) {
+	for _, verbose := range []bool{false, true} {
+		var pipe, terminal bytes.Buffer
+		o := DoctorOptions{Verbose: verbose, Next: "mcpctl doctor -v web"}
+		if err := Doctor(&pipe, Screen{}, reports(), o); err != nil {
+			t.Fatal(err)
+		}
+		if err := Doctor(&terminal, Screen{Terminal: true, Colour: true, Width: 80}, reports(), o); err != nil {
+			t.Fatal(err)
+		}
+		if ansi.Strip(terminal.String()) != pipe.String() || terminal.String() == pipe.String() {
+			t.Errorf("a pipe has\n%s\na terminal\n%s", &pipe, &terminal)
+		}
 	}
 }

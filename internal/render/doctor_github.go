@@ -36,7 +36,7 @@ func doctorGitHub(run DoctorRun) ([]byte, error) {
 	if len(run.Reports) > 0 {
 		all = append(all, annotation("notice", "mcpctl doctor", []string{plainTally(run.Reports)}))
 	}
-	return []byte(strings.Join(all, "")), nil
+	return []byte(logSafe(strings.Join(all, ""), ":", "# ")), nil // the colons are ours
 }
 
 // annotation returns one workflow command, on one line whatever is in its texts.
