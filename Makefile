@@ -73,6 +73,7 @@ lint: $(GOLANGCI) ## Check rules, formatting, other platforms and go.mod
 	GOOS=darwin CGO_ENABLED=0 $(GO) vet -tags e2e ./...
 	$(GO) mod tidy -diff
 	$(GO) mod verify
+	cd e2e/servers/mcp-go && $(GO) vet ./... && $(GO) mod tidy -diff && $(GO) mod verify
 
 .PHONY: fmt
 fmt: $(GOLANGCI) ## Format the code
