@@ -32,14 +32,14 @@ func realServers() []realServer {
 		{server: demoStateless, protocol: modern},
 		{server: everythingStdio},
 		{server: everythingHTTP, findings: findings{"http.host": foreignHost, "session.ended": endedAnswer}},
-		{server: everythingSSE, findings: findings{"http.host": foreignHost}},
+		{server: everythingSSE},
 		{server: filesystem},
 		{server: memory},
 		{server: sequentialThinking},
 		{server: playwright},
 		{server: mcpGoStdio, protocol: legacy},
 		{server: mcpGoStdio, protocol: modern},
-		// It makes up ids and keeps none, unless it is told to: what was ended lives on.
+		// It makes up ids and keeps none, unless it is told to: DELETE is accepted, and the session lives on.
 		{server: mcpGoHTTP, protocol: legacy, findings: findings{"session.ended": endedAnswer}},
 		{server: mcpGoHTTP, protocol: modern},
 		{server: typescriptStdio, protocol: legacy},

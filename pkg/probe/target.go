@@ -112,11 +112,13 @@ func (t *Target) list(ctx context.Context, method string) (session.List, error) 
 	return list, err
 }
 
-// close ends what the checks have left open.
+// close ends what the checks have left open, and lets go of it: whoever examines hundreds of servers keeps the targets to
+// the end.
 func (t *Target) close() {
 	if t.sup != nil {
 		t.sup.CloseHasty()
 	}
+	t.sup, t.opened = nil, nil
 }
 
 // pass, warn and fail make findings.
