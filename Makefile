@@ -81,7 +81,7 @@ fmt: $(GOLANGCI) ## Format the code
 
 .PHONY: e2e
 e2e: e2e/node_modules/.package-lock.json ## Run the tests against servers and suites that others wrote (Node 20)
-	$(GO) test -tags e2e -count=1 ./e2e/...
+	$(GO) test -timeout 20m -tags e2e -count=1 ./e2e/...
 
 # npm writes this file last; it is older than what it was made from when that has changed since.
 e2e/node_modules/.package-lock.json: e2e/package.json e2e/package-lock.json
