@@ -73,6 +73,7 @@ lint: $(GOLANGCI) ## Check rules, formatting, other platforms and go.mod
 	GOOS=darwin CGO_ENABLED=0 $(GO) vet -tags e2e ./...
 	$(GO) mod tidy -diff
 	$(GO) mod verify
+	cd e2e/servers/mcp-go && $(GO) vet ./... && $(GO) mod tidy -diff && $(GO) mod verify
 
 .PHONY: fmt
 fmt: $(GOLANGCI) ## Format the code
@@ -80,7 +81,7 @@ fmt: $(GOLANGCI) ## Format the code
 
 .PHONY: e2e
 e2e: e2e/node_modules/.package-lock.json ## Run the tests against servers and suites that others wrote (Node 20)
-	$(GO) test -tags e2e -count=1 ./e2e/...
+	$(GO) test -timeout 20m -tags e2e -count=1 ./e2e/...
 
 # npm writes this file last; it is older than what it was made from when that has changed since.
 e2e/node_modules/.package-lock.json: e2e/package.json e2e/package-lock.json

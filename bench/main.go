@@ -1,10 +1,12 @@
 // Command bench measures mcpctl beside a bare go-sdk program that does the same: one call of a tool, from the start of
 // the process to its end, over HTTP and over stdio. The two take turns in one run on one machine, so that the ratios
-// mean something even where the times do not.
+// mean something even where the times do not. Then it measures doctor: on a healthy server beside that call, on one that
+// hangs beside its limit, and on 200 servers of mixed health beside 20.
 //
-//	go run ./bench [-runs N] [-max RATIO]
+//	go run ./bench [-doctor] [-runs N] [-max RATIO]
 //
-// With -max the exit code is 1 if a ratio is above it.
+// With -doctor that part alone is run. With -max the exit code is 1 if a ratio of a call, or that of doctor's peak
+// memory, is above it.
 package main
 
 import (
@@ -31,8 +33,9 @@ func main() {
 	}
 	runs := flag.Int("runs", 30, "how often each program is run")
 	most := flag.Float64("max", 0, "the highest ratio that is accepted, 0 for any")
+	doctor := flag.Bool("doctor", false, "measure doctor alone")
 	flag.Parse()
-	if err := run(context.Background(), os.Stdout, *runs, *most); err != nil {
+	if err := run(context.Background(), os.Stdout, *runs, *most, *doctor); err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(1)
 	}
@@ -47,39 +50,71 @@ type pair struct {
 	mcpctl, bare []string
 }
 
-func run(ctx context.Context, w io.Writer, runs int, most float64) (err error) {
+// setting is what all parts measure with.
+type setting struct {
+	// dir is the home directory of what is measured, and holds the programs.
+	dir          string
+	mcpctl, bare string
+	// url is where the demonstration server listens.
+	url  string
+	runs int
+}
+
+// calls are the programs that do the same: over HTTP and over stdio.
+func (s setting) calls() []pair {
+	return []pair{
+		{"call over HTTP", []string{s.mcpctl, "call", s.url, "add", "a=2", "b=3"}, []string{s.bare, "http", s.url, "add", `{"a":2,"b":3}`}},
+		{"call over stdio", []string{s.mcpctl, "call", "--stdio", s.mcpctl + " demo-server", "add", "a=2", "b=3"}, []string{s.bare, "stdio", "add", `{"a":2,"b":3}`, s.mcpctl, "demo-server"}},
+	}
+}
+
+func run(ctx context.Context, w io.Writer, runs int, most float64, doctorAlone bool) (err error) {
 	dir, err := os.MkdirTemp("", "mcpctl-bench-")
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	mcpctl, err := build(ctx, dir, "./cmd/mcpctl")
-	if err != nil {
+	s := setting{dir: dir, runs: runs}
+	if s.mcpctl, err = build(ctx, dir, "./cmd/mcpctl"); err != nil {
 		return err
 	}
-	bare, err := build(ctx, dir, "./bench/bare")
-	if err != nil {
+	if s.bare, err = build(ctx, dir, "./bench/bare"); err != nil {
 		return err
 	}
-	url, stop, err := serve(ctx, mcpctl)
+	url, stop, err := serve(ctx, s.mcpctl)
 	if err != nil {
 		return err
 	}
 	defer stop()
+	s.url = url
 
-	pairs := []pair{
-		{"call over HTTP", []string{mcpctl, "call", url, "add", "a=2", "b=3"}, []string{bare, "http", url, "add", `{"a":2,"b":3}`}},
-		{"call over stdio", []string{mcpctl, "call", "--stdio", mcpctl + " demo-server", "add", "a=2", "b=3"}, []string{bare, "stdio", "add", `{"a":2,"b":3}`, mcpctl, "demo-server"}},
-	}
 	_, _ = fmt.Fprintf(w, "%s %s/%s, %d CPUs, %d runs each, medians\n\n", runtime.Version(), runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), runs)
+	var above []string
+	if !doctorAlone {
+		if above, err = benchCalls(ctx, w, s, most); err != nil {
+			return err
+		}
+		_, _ = fmt.Fprintln(w)
+	}
+	grown, err := benchDoctor(ctx, w, s, most)
+	if err != nil {
+		return err
+	}
+	if above = append(above, grown...); len(above) > 0 {
+		return fmt.Errorf("above the ratio %.2f: %s", most, strings.Join(above, ", "))
+	}
+	return nil
+}
+
+// benchCalls measures the calls and returns those whose ratios are above the highest, if there is one.
+func benchCalls(ctx context.Context, w io.Writer, s setting, most float64) (above []string, err error) {
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	_, _ = fmt.Fprintln(table, "\tmcpctl\tbare go-sdk\tratio\tmcpctl\tbare go-sdk\tratio\t")
 	_, _ = fmt.Fprintln(table, "\tms\tms\ttime\tMiB\tMiB\tpeak memory\t")
-	var above []string
-	for _, p := range pairs {
-		a, b, err := compare(ctx, dir, p, runs)
+	for _, p := range s.calls() {
+		a, b, err := compare(ctx, s.dir, p, s.runs)
 		if err != nil {
-			return fmt.Errorf("%s: %w", p.name, err)
+			return nil, fmt.Errorf("%s: %w", p.name, err)
 		}
 		timeRatio, memoryRatio := a.ms/b.ms, a.mib/b.mib
 		_, _ = fmt.Fprintf(table, "%s\t%.1f\t%.1f\t%.2f\t%.1f\t%.1f\t%.2f\t\n", p.name, a.ms, b.ms, timeRatio, a.mib, b.mib, memoryRatio)
@@ -87,13 +122,7 @@ func run(ctx context.Context, w io.Writer, runs int, most float64) (err error) {
 			above = append(above, p.name)
 		}
 	}
-	if err := table.Flush(); err != nil {
-		return err
-	}
-	if len(above) > 0 {
-		return fmt.Errorf("above the ratio %.2f: %s", most, strings.Join(above, ", "))
-	}
-	return nil
+	return above, table.Flush()
 }
 
 // figures are the medians of one program.
@@ -119,37 +148,46 @@ func compare(ctx context.Context, home string, p pair, runs int) (a, b figures, 
 // measureWord makes this program a small one that starts another and writes down what that took.
 const measureWord = "measure"
 
-// once runs a program and checks that it did its work. The system counts the memory of the process that starts another
-// as the other's, so a process that has just begun does it.
+// once makes a call and checks that it did its work.
 func once(ctx context.Context, home string, args []string) (figures, error) {
-	self, err := os.Executable()
-	if err != nil {
-		return figures{}, err
+	out, code, f, err := measured(ctx, home, args)
+	if err == nil && (code != 0 || strings.TrimSpace(out) != "5") {
+		err = fmt.Errorf("%s: exit code %d, output %q", strings.Join(args, " "), code, out)
 	}
-	var out, errOut bytes.Buffer
-	cmd := exec.CommandContext(ctx, self, append([]string{measureWord}, args...)...)
-	cmd.Env = append(os.Environ(), "HOME="+home, "XDG_CONFIG_HOME="+home)
-	cmd.Stdout, cmd.Stderr = &out, &errOut
-	if err := cmd.Run(); err != nil {
-		return figures{}, fmt.Errorf("%s: %w, output %q, errors %q", strings.Join(args, " "), err, out.String(), errOut.String())
-	}
-	var result string
-	var f figures
-	if _, err := fmt.Sscan(out.String(), &result, &f.ms, &f.mib); err != nil || result != "5" {
-		return figures{}, fmt.Errorf("%s: output %q, errors %q", strings.Join(args, " "), out.String(), errOut.String())
-	}
-	return f, nil
+	return f, err
 }
 
-// measure runs a program and writes its time and its peak memory behind its output. What the program itself started and
-// waited for counts into the peak: over stdio that is the larger of client and server.
+// measured runs a program and returns its output, its exit code and its figures. The system counts the memory of the
+// process that starts another as the other's, so a process that has just begun does it.
+func measured(ctx context.Context, home string, args []string) (out string, code int, f figures, err error) {
+	self, err := os.Executable()
+	if err != nil {
+		return "", 0, figures{}, err
+	}
+	var stdout, stderr bytes.Buffer
+	cmd := exec.CommandContext(ctx, self, append([]string{measureWord}, args...)...)
+	cmd.Env = append(os.Environ(), "HOME="+home, "XDG_CONFIG_HOME="+home)
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	if err := cmd.Run(); err != nil {
+		return "", 0, figures{}, fmt.Errorf("%s: %w, output %q, errors %q", strings.Join(args, " "), err, stdout.String(), stderr.String())
+	}
+	out = strings.TrimSuffix(stdout.String(), "\n")
+	end := strings.LastIndex(out, "\n") + 1
+	if _, err := fmt.Sscan(out[end:], &code, &f.ms, &f.mib); err != nil {
+		return "", 0, figures{}, fmt.Errorf("%s: output %q, errors %q: %w", strings.Join(args, " "), stdout.String(), stderr.String(), err)
+	}
+	return out[:end], code, f, nil
+}
+
+// measure runs a program and writes its exit code, its time and its peak memory behind its output. What the program
+// itself started and waited for counts into the peak: over stdio that is the larger of client and server.
 func measure(args []string) int {
 	cmd := exec.CommandContext(context.Background(), args[0], args[1:]...)
 	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
 	begin := time.Now()
 	err := cmd.Run()
 	elapsed := time.Since(begin)
-	if err != nil {
+	if exit, ok := errors.AsType[*exec.ExitError](err); err != nil && (!ok || !exit.Exited()) {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
@@ -159,7 +197,7 @@ func measure(args []string) int {
 		return 1
 	}
 	fmt.Println()
-	fmt.Println(float64(elapsed.Microseconds())/1000, mib)
+	fmt.Println(cmd.ProcessState.ExitCode(), float64(elapsed.Microseconds())/1000, mib)
 	return 0
 }
 

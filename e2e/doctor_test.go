@@ -3,70 +3,10 @@
 package e2e
 
 import (
-	"encoding/json"
 	"fmt"
-	"slices"
 	"testing"
 	"time"
 )
-
-// TestHealthyServersAreHealthy examines every reference server with every check. A failure is a defect of ours; a
-// warning has to be one that the author of the server could act on, and is listed here, so that a new one shows.
-func TestHealthyServersAreHealthy(t *testing.T) {
-	t.Parallel()
-	for _, c := range []struct {
-		server string
-		// warnings are the checks that warn, skips those that have nothing to look at.
-		warnings, skips []string
-	}{
-		{server: everythingStdio},
-		{server: everythingHTTP, skips: []string{"net.dns"}}, // the URL holds an address
-		{server: everythingSSE, skips: []string{"net.dns"}},
-		{server: filesystem},
-		{server: memory},
-	} {
-		t.Run(c.server, func(t *testing.T) {
-			t.Parallel()
-			u := newUser(t)
-			u.run(append([]string{"add", "it"}, words(t, c.server)...)...).exits(0)
-			o := u.run("doctor", "it", "-o", "json").exits(0).complains()
-			type check struct {
-				ID, Status, Message, Fix string
-			}
-			var doc struct {
-				Servers []struct {
-					Verdict    string
-					Incomplete bool
-					Checks     []check
-				}
-			}
-			if err := json.Unmarshal([]byte(o.stdout), &doc); err != nil || len(doc.Servers) != 1 {
-				o.fatalf("not the report of one server: %v", err)
-			}
-			found := map[string][]string{}
-			for _, ch := range doc.Servers[0].Checks {
-				found[ch.Status] = append(found[ch.Status], ch.ID)
-				switch ch.Status {
-				case "fail", "unknown", "warn":
-					t.Logf("%s: %s: %s\nfix: %s", ch.Status, ch.ID, ch.Message, ch.Fix)
-				}
-			}
-			verdict := "pass"
-			if len(c.warnings) > 0 {
-				verdict = "warn"
-			}
-			if s := doc.Servers[0]; s.Verdict != verdict || s.Incomplete || len(found["fail"])+len(found["unknown"]) > 0 {
-				o.fatalf("the verdict is %q, want %q and a complete report without failures", s.Verdict, verdict)
-			}
-			if !slices.Equal(found["warn"], c.warnings) {
-				o.fatalf("warnings are %v, want %v", found["warn"], c.warnings)
-			}
-			if !slices.Equal(found["skip"], c.skips) {
-				o.fatalf("skipped are %v, want %v", found["skip"], c.skips)
-			}
-		})
-	}
-}
 
 // recovered are the expressions that are true of a doctor's report after one kill: one more handshake, and a request
 // that was executed once.

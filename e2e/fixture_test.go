@@ -40,8 +40,9 @@ const (
 	pollStep = 20 * time.Millisecond
 )
 
-// mcpctl is the path of the program under test, and directory that of this package, where node_modules is.
-var mcpctl, directory string
+// mcpctl is the path of the program under test, directory that of this package, where node_modules is, and mcpGo that of
+// the server in servers/mcp-go.
+var mcpctl, directory, mcpGo string
 
 func TestMain(m *testing.M) {
 	code, err := runAll(m)
@@ -52,14 +53,17 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// runAll builds the program, once, and runs the tests.
+// runAll builds the programs, once, and runs the tests.
 func runAll(m *testing.M) (int, error) {
 	var err error
 	if directory, err = os.Getwd(); err != nil {
 		return 0, err
 	}
-	for _, name := range []string{"everything", "filesystem", "memory"} {
-		if _, err := os.Stat(script(name)); err != nil {
+	for _, path := range []string{
+		script("everything"), script("filesystem"), script("memory"), script("sequential-thinking"),
+		module("@playwright/mcp/cli.js"), module("@modelcontextprotocol/server/dist/index.mjs"), suite(),
+	} {
+		if _, err := os.Stat(path); err != nil {
 			return 0, fmt.Errorf("the servers are not installed, see make e2e: %w", err)
 		}
 	}
@@ -68,18 +72,31 @@ func runAll(m *testing.M) (int, error) {
 		return 0, err
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
-	mcpctl = filepath.Join(dir, "mcpctl")
-	build := exec.Command("go", "build", "-o", mcpctl, "../cmd/mcpctl")
-	if out, err := build.CombinedOutput(); err != nil {
-		return 0, fmt.Errorf("%s: %w\n%s", build, err, out)
+	mcpctl, mcpGo = filepath.Join(dir, "mcpctl"), filepath.Join(dir, "mcp-go")
+	for _, args := range [][]string{
+		{"build", "-o", mcpctl, "../cmd/mcpctl"},
+		{"build", "-C", "servers/mcp-go", "-o", mcpGo, "."},
+	} {
+		build := exec.Command("go", args...)
+		if out, err := build.CombinedOutput(); err != nil {
+			return 0, fmt.Errorf("%s: %w\n%s", build, err, out)
+		}
 	}
 	return m.Run(), nil
 }
 
+// module returns the path of a file that npm has installed.
+func module(path string) string {
+	return filepath.Join(directory, "node_modules", filepath.FromSlash(path))
+}
+
 // script returns the path of a reference server's program.
 func script(server string) string {
-	return filepath.Join(directory, "node_modules", "@modelcontextprotocol", "server-"+server, "dist", "index.js")
+	return module("@modelcontextprotocol/server-" + server + "/dist/index.js")
 }
+
+// suite returns the path of the official conformance suite's program.
+func suite() string { return module("@modelcontextprotocol/conformance/dist/index.js") }
 
 // eventually polls until done returns true, and fails the test when that takes longer than bound. what completes the
 // sentence "after 5s: …".
@@ -398,18 +415,29 @@ func (r *record) String() string {
 	return r.text.String()
 }
 
-// The ways to reach the reference servers.
+// The ways to reach the servers. A server "without sessions" serves both eras at its URL.
 const (
-	everythingStdio = "everything over stdio"
-	everythingHTTP  = "everything over HTTP"
-	everythingSSE   = "everything over SSE"
-	filesystem      = "filesystem"
-	memory          = "memory"
+	everythingStdio    = "everything over stdio"
+	everythingHTTP     = "everything over HTTP"
+	everythingSSE      = "everything over SSE"
+	filesystem         = "filesystem"
+	memory             = "memory"
+	sequentialThinking = "sequential-thinking"
+	playwright         = "playwright"
+	mcpGoStdio         = "mcp-go over stdio"
+	mcpGoHTTP          = "mcp-go over HTTP"
+	typescriptStdio    = "TypeScript SDK 2 over stdio"
+	typescriptHTTP     = "TypeScript SDK 2 over HTTP, without sessions"
+	typescriptSessions = "TypeScript SDK 2 over HTTP, with sessions"
+	demoStdio          = "demo over stdio"
+	demoHTTP           = "demo over HTTP, with sessions"
+	demoStateless      = "demo over HTTP, without sessions"
 )
 
-// words returns what a user types after "add NAME" for a reference server. One that is reached by URL is started.
+// words returns what a user types after "add NAME" for a server. One that is reached by URL is started.
 func words(t *testing.T, server string) []string {
 	t.Helper()
+	typescript := filepath.Join(directory, "servers", "ts-v2.mjs")
 	switch server {
 	case everythingStdio:
 		return []string{"--", "node", script("everything")}
@@ -421,20 +449,42 @@ func words(t *testing.T, server string) []string {
 		return []string{"--", "node", script("filesystem"), t.TempDir()}
 	case memory:
 		return []string{"--env", "MEMORY_FILE_PATH=" + filepath.Join(t.TempDir(), "memory.jsonl"), "--", "node", script("memory")}
+	case sequentialThinking:
+		return []string{"--", "node", script("sequential-thinking")}
+	case playwright: // which starts its browser for the first call of a tool, and none is called here
+		return []string{"--", "node", module("@playwright/mcp/cli.js"), "--headless", "--isolated"}
+	case mcpGoStdio:
+		return []string{"--", mcpGo}
+	case mcpGoHTTP:
+		return []string{startProgram(t, mcpGo, "http").url}
+	case typescriptStdio:
+		return []string{"--", "node", typescript, "stdio"}
+	case typescriptHTTP:
+		return []string{startProgram(t, "node", typescript, "http").url}
+	case typescriptSessions:
+		return []string{startProgram(t, "node", typescript, "sessions").url}
+	case demoStdio:
+		return []string{"--", mcpctl, "demo-server"}
+	case demoHTTP:
+		return []string{startProgram(t, mcpctl, "demo-server", "--http", "127.0.0.1:"+portWord).url}
+	case demoStateless:
+		return []string{startProgram(t, mcpctl, "demo-server", "--stateless", "--http", "127.0.0.1:"+portWord).url}
 	}
 	t.Fatalf("no server %q", server)
 	return nil
 }
 
-// remote is the server "everything", listening on a port of this machine.
+// remote is a server that listens on a port of this machine: "everything", unless it was given another program.
 type remote struct {
 	t *testing.T
-	// mode is the word by which the server knows the transport.
+	// mode is the word by which the server "everything" knows the transport.
 	mode string
-	port string
-	url  string
-	home string
-	cmd  *exec.Cmd
+	// command starts the server.
+	command []string
+	port    string
+	url     string
+	home    string
+	cmd     *exec.Cmd
 	// output is a file, and no pipe: nothing of it runs in this process.
 	output string
 }
@@ -445,7 +495,23 @@ const (
 	modeSSE  = "sse"
 )
 
-// startRemote starts the server and returns when it listens. It is killed at the end of the test.
+// portWord stands for the port in the command of a remote server, which also finds it in the variable PORT.
+const portWord = "{PORT}"
+
+// startProgram starts a server that serves streamable HTTP at /mcp, and returns when it listens. It is killed at the end
+// of the test.
+func startProgram(t *testing.T, command ...string) *remote {
+	t.Helper()
+	r := newRemote(t, modeHTTP)
+	for i, word := range command {
+		command[i] = strings.ReplaceAll(word, portWord, r.port)
+	}
+	r.command = command
+	r.start()
+	return r
+}
+
+// startRemote starts the server "everything" and returns when it listens. It is killed at the end of the test.
 func startRemote(t *testing.T, mode string) *remote {
 	t.Helper()
 	r := newRemote(t, mode)
@@ -453,10 +519,10 @@ func startRemote(t *testing.T, mode string) *remote {
 	return r
 }
 
-// newRemote returns a server that has a port and does not run yet.
+// newRemote returns a server "everything" that has a port and does not run yet.
 func newRemote(t *testing.T, mode string) *remote {
 	t.Helper()
-	r := &remote{t: t, mode: mode, home: t.TempDir()}
+	r := &remote{t: t, mode: mode, home: t.TempDir(), command: []string{"node", script("everything"), mode}}
 	r.output = filepath.Join(r.home, "output.txt")
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -502,7 +568,7 @@ func (r *remote) launch() error {
 		return err
 	}
 	defer func() { _ = output.Close() }()
-	r.cmd = exec.Command("node", script("everything"), r.mode)
+	r.cmd = exec.Command(r.command[0], r.command[1:]...)
 	r.cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + r.home, "PORT=" + r.port}
 	r.cmd.Stdout, r.cmd.Stderr = output, output
 	r.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}

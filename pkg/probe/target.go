@@ -168,7 +168,8 @@ func (t *Target) timed(name string, begin time.Time) {
 	t.spans = append(t.spans, Span{Name: name, Elapsed: time.Since(begin)})
 }
 
-// close ends what the checks have left open.
+// close ends what the checks have left open, and lets go of it: whoever examines hundreds of servers keeps the targets to
+// the end.
 func (t *Target) close() {
 	if t.stream != nil {
 		t.stream.stop()
@@ -176,6 +177,7 @@ func (t *Target) close() {
 	if t.sup != nil {
 		t.sup.CloseHasty()
 	}
+	t.sup, t.opened, t.closed, t.stream, t.lists = nil, nil, nil, nil, nil
 }
 
 // pass, warn and fail make findings.
