@@ -18,6 +18,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -66,6 +67,8 @@ const (
 	// StderrLines and stderrLine bound what is kept of standard error in memory.
 	StderrLines = 40
 	stderrLine  = 2 << 10
+	// NoiseLines bounds what is kept of standard output that is not MCP.
+	NoiseLines = 20
 	// stderrChunk is how much of a line is looked at in one piece, so that a secret in it is seen whole, and stderrEnd how
 	// much at the end of a longer one may be a part of a secret.
 	stderrChunk = 64 << 10
@@ -133,6 +136,8 @@ type Noise struct {
 	// First is the first such line, and Number its number, from 1.
 	First  string
 	Number int
+	// Head holds the first such lines, [NoiseLines] at most: a banner usually says what it is about in one of them.
+	Head []string
 }
 
 type write struct {
@@ -248,7 +253,9 @@ func (k *Child) Stderr() []string {
 func (k *Child) Noise() Noise {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	return k.noise
+	n := k.noise
+	n.Head = slices.Clone(n.Head)
+	return n
 }
 
 // GroupAlive reports whether any process of the child's group is alive.
@@ -605,8 +612,13 @@ func (k *Child) noted(number int, line []byte) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.noise.Lines++
+	if k.noise.Lines > NoiseLines {
+		return
+	}
+	text := k.evidence(line)
+	k.noise.Head = append(k.noise.Head, text)
 	if k.noise.Lines == 1 {
-		k.noise.First, k.noise.Number = k.evidence(line), number
+		k.noise.First, k.noise.Number = text, number
 	}
 }
 

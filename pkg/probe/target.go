@@ -42,6 +42,8 @@ type Target struct {
 	listErrs map[string]error
 	// repeated tells of the lists that had to be asked for twice, by method.
 	repeated map[string]string
+	// runtime is the question for the version of a stdio server's runtime, nil until it is asked.
+	runtime *runtimeQuestion
 	// health says what became of the entry's own call.
 	health healthState
 	drill  drill
@@ -116,6 +118,9 @@ func (t *Target) list(ctx context.Context, method string) (session.List, error) 
 func (t *Target) close() {
 	if t.sup != nil {
 		t.sup.CloseHasty()
+	}
+	if t.runtime != nil {
+		<-t.runtime.done // it is bound
 	}
 }
 
