@@ -119,6 +119,10 @@ type Child struct {
 	Cancels Counter
 	// Strays counts the responses that belonged to no request.
 	Strays atomic.Int64
+	// Late is set when the response to a request came that had been given up just before.
+	Late atomic.Bool
+	// Echoes is set when the child has sent an initialize request: only a client does that, so it sends back what it gets.
+	Echoes atomic.Bool
 
 	mu      sync.Mutex
 	fault   *Fault
@@ -127,6 +131,7 @@ type Child struct {
 	tail    []string
 	noise   Noise
 	pending map[string]pendingCall
+	givenUp string // the id of the request that was given up last
 }
 
 // Noise is what a child wrote to its standard output that is not MCP.
@@ -560,6 +565,9 @@ func (k *Child) receive(raw json.RawMessage) bool {
 	e, _ := parseEnvelope(raw)
 	data := []byte(raw)
 	k.notify.notify(e, data)
+	if e.isCall() && e.Method == "initialize" {
+		k.Echoes.Store(true)
+	}
 	if e.isResponse() {
 		data = k.deliver(e, data)
 		if data == nil {
@@ -595,9 +603,12 @@ func (k *Child) deliver(e envelope, data []byte) []byte {
 	}
 	call, ok := k.pending[id]
 	delete(k.pending, id)
-	over := k.fault != nil
+	over, late := k.fault != nil, id == k.givenUp && id != ""
 	k.mu.Unlock()
 	if !ok {
+		if late {
+			k.Late.Store(true)
+		}
 		if !over { // what comes later was asked for, by a request that was given up at the end
 			k.Strays.Add(1)
 		}
@@ -873,6 +884,9 @@ func (k *Child) expect(ctx context.Context, msg envelope, ex *Exchange) *Fault {
 	context.AfterFunc(ctx, func() {
 		k.mu.Lock()
 		defer k.mu.Unlock()
+		if _, ok := k.pending[msg.id()]; ok {
+			k.givenUp = msg.id()
+		}
 		delete(k.pending, msg.id())
 	})
 	return nil

@@ -18,8 +18,7 @@ func (t *Target) tryFraming(ctx context.Context, f *Finding) {
 	if !stdio(t) || ctx.Err() != nil || f.Status != Fail {
 		return
 	}
-	wrote := strings.Contains(f.Detail, "standard output")
-	silent := f.Class == string(session.ClassTimeout) && !wrote
+	silent := f.Class == string(session.ClassTimeout) && f.Data["symptom"] == nil && !strings.Contains(f.Detail, "standard output")
 	died := f.Class == string(session.ClassConnect) && slices.ContainsFunc(strings.Split(f.Detail, "\n"), headerWords.MatchString)
 	if !silent && !died || !t.dialer().AnswersFramed(ctx, t.expanded) {
 		return

@@ -159,6 +159,9 @@ func failure(err error) Finding {
 	if e.Signal != "" {
 		f.Data["signal"] = e.Signal
 	}
+	if e.Symptom != "" {
+		f.Data["symptom"] = e.Symptom
+	}
 	if e.Limit != nil {
 		f.Data["limit"] = map[string]any{"name": e.Limit.Name, "value_ms": e.Limit.Value.Milliseconds(), "source": e.Limit.Source}
 	}

@@ -654,7 +654,6 @@ func (o *opening) startChild(ctx context.Context, version string) (*Session, *Er
 		if err.kind == kindTimeout {
 			describeChild(err, child)
 		}
-		before := child.Strays.Load()
 		child.Stop(ctx, transport.HastyGrace)
 		if len(err.StderrTail) == 0 {
 			err.StderrTail = child.Stderr()
@@ -662,13 +661,14 @@ func (o *opening) startChild(ctx context.Context, version string) (*Session, *Er
 		if len(err.StderrTail) >= transport.StderrLines && command.Log != "" {
 			err.Evidence = append(err.Evidence, "all of its standard error is in "+command.Log)
 		}
+		// What it said in place of an answer tells more than what is known of the wait.
 		switch n := child.Noise(); {
 		case n.Lines == 1:
-			err.Evidence = append(err.Evidence, fmt.Sprintf("line %d of standard output is not MCP: %s", n.Number, transport.Quote(n.First)))
+			err.Evidence = slices.Insert(err.Evidence, 0, fmt.Sprintf("line %d of standard output is not MCP: %s", n.Number, transport.Quote(n.First)))
 		case n.Lines > 1:
-			err.Evidence = append(err.Evidence, fmt.Sprintf("%d lines of standard output are not MCP; the first, line %d: %s", n.Lines, n.Number, transport.Quote(n.First)))
+			err.Evidence = slices.Insert(err.Evidence, 0, fmt.Sprintf("%d lines of standard output are not MCP; line %d is %s", n.Lines, n.Number, transport.Quote(n.First)))
 		}
-		o.explainChild(err, child, command, child.Strays.Load() > before)
+		o.explainChild(err, child, command)
 		return nil, err
 	}
 	return s, nil

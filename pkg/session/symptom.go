@@ -528,8 +528,8 @@ func argumentSymptoms() []symptom {
 				if address == "" {
 					return "", ""
 				}
-				return "it says that it serves HTTP at " + address + ", so it is not a server for stdio",
-					"use its URL in place of the command, while it runs by itself: mcpctl doctor " + endpointOf(address) + "; or start it with its option for stdio"
+				return "it says that it serves HTTP at " + address,
+					"start it by itself and use its URL in place of the command: mcpctl doctor " + endpointOf(address) + "; or start it with its option for stdio"
 			},
 		},
 	}
@@ -577,12 +577,12 @@ func endings() []symptom {
 		{
 			id: "silent-end", about: "a process that ended without a word",
 			fits:  func(r remains) bool { return ended(0)(r) && r.quiet },
-			means: "it ended by itself, without an error and without a word", do: notMCP,
+			means: "without an error and without a word", do: notMCP,
 		},
 		{
 			id: "talked-and-ended", about: "a process that wrote something and ended",
 			fits:  func(r remains) bool { return ended(0)(r) },
-			means: "it ended by itself, without an error", do: notMCP,
+			means: "without an error", do: notMCP,
 		},
 		{
 			id: "garbled", about: "output in UTF-16",
@@ -709,10 +709,16 @@ func noInput(server config.Server) bool {
 	})
 }
 
-// explainChild adds what is known about a child that did not open a session.
-func (o *opening) explainChild(e *Error, child *transport.Child, c transport.Command, late bool) {
+// explainChild adds what is known about a child that did not open a session, and has been ended.
+func (o *opening) explainChild(e *Error, child *transport.Child, c transport.Command) {
+	if child.Echoes.Load() {
+		e.Class, e.kind, e.RPC = ClassProtocol, kindProtocol, nil
+		e.Message, e.Hint = "the command sends back what it gets: it is not an MCP server", "check command and args"
+		e.Symptom = "echo"
+		return
+	}
 	n := child.Noise()
-	r := remains{server: o.server, env: c.Env, ours: o.d.environ(), late: late}
+	r := remains{server: o.server, env: c.Env, ours: o.d.environ(), late: child.Late.Load()}
 	for _, line := range n.Head {
 		r.garbled = r.garbled || transport.Wide(line)
 	}
@@ -722,17 +728,19 @@ func (o *opening) explainChild(e *Error, child *transport.Child, c transport.Com
 		}
 	}
 	r.quiet = len(r.lines) == 0
-	if f := child.Fault(); f != nil && e.kind != kindTimeout {
-		r.exit = f.Exit
-	}
-	if e.kind != kindTimeout && r.exit == nil || e.kind == kindInterrupted {
+	switch {
+	case e.ExitStatus != nil:
+		r.exit = &transport.Exit{Status: *e.ExitStatus}
+	case e.Signal != "":
+		r.exit = &transport.Exit{Status: -1, Signal: e.Signal}
+	case e.kind != kindTimeout:
 		return // it answered, and the answer says what is wrong
 	}
 	row, means, do := r.diagnose()
 	if name := r.withheld(); name != "" && (row == "" || !strings.Contains(means, name)) {
 		said, pass := r.variable(name)
 		if row == "" || slices.ContainsFunc(endings(), func(s symptom) bool { return s.id == row }) || row == "key" || row == "key-expired" {
-			means, do = said, pass
+			row, means, do = "variable", said, pass
 		} else {
 			e.Evidence = append(e.Evidence, said)
 		}
@@ -749,5 +757,5 @@ func (o *opening) explainChild(e *Error, child *transport.Child, c transport.Com
 		sep = "; "
 	}
 	e.Message += sep + means
-	e.Hint = do
+	e.Hint, e.Symptom = do, row
 }
