@@ -107,6 +107,7 @@ type Child struct {
 	writes   chan write
 	incoming chan jsonrpc.Message
 	quiet    chan struct{} // closed when standard error has ended
+	heard    chan struct{} // closed when standard output is read no more
 	dead     chan struct{} // closed when nothing more can come: the fault is then set
 	exited   chan struct{} // closed when the leader has been waited for
 	closed   chan struct{} // closed when the shutdown has begun
@@ -161,6 +162,7 @@ func StartChild(c Command) (*Child, error) {
 		writes:   make(chan write),
 		incoming: make(chan jsonrpc.Message),
 		quiet:    make(chan struct{}),
+		heard:    make(chan struct{}),
 		dead:     make(chan struct{}),
 		exited:   make(chan struct{}),
 		closed:   make(chan struct{}),
@@ -173,7 +175,10 @@ func StartChild(c Command) (*Child, error) {
 	}
 	k.trace.Event("started, pid %d: %s", k.PID(), strings.Join(append([]string{c.Path}, c.Args...), " "))
 	k.log = newLog(c.Log, fmt.Sprintf("process %d, %s", k.PID(), filepath.Base(c.Path)))
-	k.readers.Go(k.readStdout)
+	k.readers.Go(func() {
+		defer close(k.heard)
+		k.readStdout()
+	})
 	k.readers.Go(k.readStderr)
 	go k.writeLoop()
 	go k.wait()
@@ -324,6 +329,8 @@ func (k *Child) Stop(hurry context.Context, grace Grace) {
 		}
 		k.ending = end
 		k.mu.Unlock()
+		// What it wrote last is in the pipes, which end by themselves when nobody is left that holds them.
+		_ = Patience(context.Background(), k.heard, drainAfterExit, drainAfterExit)
 		_ = k.stdout.Close()
 		_ = k.stderr.Close()
 		k.readers.Wait()

@@ -28,7 +28,7 @@ func (k *Child) AnswersFramed(ctx context.Context, request []byte) bool {
 	for {
 		select {
 		case <-k.incoming: // whatever it says: the answer is in the exchange
-			if ex.State().Answered {
+			if ex.State().Result != nil { // an error may be the one about the header, which is no line of JSON
 				return true
 			}
 		case <-ctx.Done():

@@ -50,6 +50,7 @@ func TestAnswersFramed(t *testing.T) {
 	}{
 		"frames":            {`head -c 30 >/dev/null; ` + framed + `; cat >/dev/null`, true},
 		"lines":             {`while read -r line; do case $line in '{'*) echo '` + answer + `';; esac; done`, false},
+		"complains":         {`while read -r line; do echo '{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"Parse error"}}'; done`, false},
 		"silent":            {`cat >/dev/null`, false},
 		"ends":              {`exit 1`, false},
 		"answers to others": {`printf 'Content-Length: 36\r\n\r\n{"jsonrpc":"2.0","id":7,"result":{}}'; cat >/dev/null`, false},

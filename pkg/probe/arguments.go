@@ -49,7 +49,7 @@ func argumentRules() []argumentRule {
 		rule(`^\$\([a-z][^)]*\)|=\$\([a-z][^)]*\)|^`+"`[a-z][^`]*`$", "no shell runs it", own, quotes),
 		rule(`^~[a-z_][a-z0-9_-]*(?:/|$)`, "~ with a name is not replaced", "write the whole path", "write the whole path"),
 		rule(`^-[^=]*=~/`, "~ is replaced at the beginning of an argument only", "write the whole path, or ${HOME}", "write the whole path, or $HOME"),
-		placeholder(`^<[A-Za-z][A-Za-z0-9 _.-]*>$|=<[A-Za-z][A-Za-z0-9 _.-]*>$`),
+		placeholder(`(?:^|=)<(?:[A-Z][A-Z0-9_-]{2,}|[A-Za-z]+[-_ ][A-Za-z_ -]+|[a-z]*(?:key|token|secret|password|path|dir|directory|url|host|id|name|user))>$`),
 		placeholder(`(?i)(?:^|[=:/ ])<?(?:your|insert|enter|replace)[-_ ](?:own[-_ ]|the[-_ ]|with[-_ ]|actual[-_ ])?[a-z0-9_ -]*(?:key|token|secret|password|id|url|name|path|dir|directory|host|username|here)(?:$|[>/-])`),
 		placeholder(`(?i)(?:^|[=/])path[/\\]to[/\\]`),
 	}

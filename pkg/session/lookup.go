@@ -34,22 +34,30 @@ func (l lookup) find() (string, *commandError) {
 		return l.findPath()
 	}
 	dirs := l.searched()
-	there := ""
-	for _, d := range dirs {
-		found, err := executable(filepath.Join(d, l.name), l.env)
-		if err == nil {
-			return found, nil
-		}
-		if os.IsPermission(err) {
-			there = cmp.Or(there, filepath.Join(d, l.name))
-		}
-	}
-	if there != "" {
+	found, there := l.onPath(l.name)
+	switch {
+	case found != "":
+		return found, nil
+	case there != "":
 		return "", &commandError{message: fmt.Sprintf("command %s: %s is not executable", l.name, there), hint: "chmod +x " + there, path: there}
 	}
 	e := &commandError{message: "command not found: " + l.name, evidence: []string{l.where(dirs)}}
 	e.hint = l.advise(e, dirs)
 	return "", e
+}
+
+// onPath looks for a program on the child's PATH, and returns as well what is there and cannot be executed.
+func (l lookup) onPath(name string) (found, there string) {
+	for _, d := range l.searched() {
+		found, err := executable(filepath.Join(d, name), l.env)
+		if err == nil {
+			return found, ""
+		}
+		if os.IsPermission(err) {
+			there = cmp.Or(there, filepath.Join(d, name))
+		}
+	}
+	return "", there
 }
 
 // findPath finds an executable by its path.
@@ -118,6 +126,9 @@ func (l lookup) advise(e *commandError, dirs []string) string {
 	if hint := l.split(); hint != "" {
 		return hint
 	}
+	if windowsPath().MatchString(l.name) && runtime.GOOS != "windows" {
+		return "that is a path of Windows, and this is " + runtime.GOOS
+	}
 	if path, ours := l.elsewhere(dirs); path != "" {
 		e.evidence = append(e.evidence, "found at "+path)
 		if _, own := l.own["PATH"]; own && ours {
@@ -129,7 +140,7 @@ func (l lookup) advise(e *commandError, dirs []string) string {
 	if r, ok := runtimeOf(l.name); ok {
 		e.message += fmt.Sprintf(" (it comes with %s)", r.title)
 		for _, other := range r.instead {
-			if _, err := (lookup{name: other, env: l.env}).find(); err == nil {
+			if found, _ := l.onPath(other); found != "" {
 				near = append(near, other)
 			}
 		}
@@ -153,10 +164,16 @@ func (l lookup) split() string {
 	}
 	first := l
 	first.name = words[0]
-	if _, err := first.find(); err != nil {
-		if _, known := runtimeOf(words[0]); !known {
-			return ""
-		}
+	there := false
+	if first.isPath() {
+		_, err := executable(words[0], l.env)
+		there = err == nil
+	} else {
+		found, _ := l.onPath(words[0])
+		there = found != ""
+	}
+	if _, known := runtimeOf(words[0]); !there && !known {
+		return ""
 	}
 	quoted := make([]string, len(words)-1)
 	for i, w := range words[1:] {

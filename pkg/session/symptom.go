@@ -622,7 +622,7 @@ func (r remains) variable(name string) (means, do string) {
 	_, here := lookupEnv(r.ours, name)
 	switch {
 	case given && value == "":
-		return fmt.Sprintf("it wants the variable %s, which is set and empty", name), "give it a value: " + r.pass(name)
+		return fmt.Sprintf("it wants the variable %s, which is set and empty", name), "give it a value"
 	case given:
 		return fmt.Sprintf("it complains about the variable %s, which it was given", name), "check the value that it gets"
 	case here:
@@ -634,7 +634,7 @@ func (r remains) variable(name string) (means, do string) {
 // pass returns what gives a variable to the server.
 func (r remains) pass(name string) string {
 	if r.server.Sources["command"].Kind == "entry" {
-		return fmt.Sprintf("mcpctl set %s env.%s='${%s}'", r.server.Name, name, name)
+		return fmt.Sprintf("--env %s for this run, and in the entry, below env: %s: ${%s}", name, name, name)
 	}
 	return "--env " + name
 }
