@@ -188,7 +188,10 @@ func TestCauses(t *testing.T) {
 		{"body not gzip", over("gzip-header-lie"), "http.endpoint", "protocol", "is not gzip"},
 		{"proxy not there", entry(config.Server{URL: "http://example.com/mcp", Proxy: "http://bob:hunter2@127.0.0.1:1", Transport: "auto"}), "session.open", "connect", "the proxy http://127.0.0.1:1 cannot be reached"},
 		{"command not found", entry(config.Server{Command: "no-such-command-here", Transport: "stdio"}), "command.found", "connect", "no-such-command-here"},
-		{"command is a directory", entry(config.Server{Command: os.TempDir(), Transport: "stdio"}), "command.executable", "connect", "is a directory"},
+		{"command is a directory", func(t *testing.T) config.Server {
+			t.Helper()
+			return config.Server{Command: t.TempDir(), Transport: "stdio"}
+		}, "command.executable", "connect", "is a directory"},
 		{"answers frames only", func(t *testing.T) config.Server {
 			t.Helper()
 			s := child(t, "stdio", "framing-input")

@@ -51,8 +51,8 @@ func inspect(path string, env []string, dir string, h host) (e *commandError, ce
 	if h.os == "windows" {
 		return nil, true // what it starts depends on the registry
 	}
-	head, err := readHead(path)
-	if err != nil {
+	head, readable := readHead(path)
+	if !readable {
 		return nil, true // to be run, a file need not be readable
 	}
 	bad := func(message, hint string, args ...any) *commandError {
@@ -86,21 +86,18 @@ func inspect(path string, env []string, dir string, h host) (e *commandError, ce
 	return bad("it is a text without a first line (#!) that names its interpreter, and no shell starts it", "%s", hint), !some
 }
 
-func readHead(path string) ([]byte, error) {
+// readHead returns the beginning of a file, and whether it can be read.
+func readHead(path string) ([]byte, bool) {
 	f, err := os.Open(path)
 	if err != nil {
-		return nil, err
+		return nil, false
 	}
 	defer func() { _ = f.Close() }()
 	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
-		return nil, os.ErrInvalid
+		return nil, false
 	}
-	head := make([]byte, headBytes)
-	n, err := io.ReadFull(f, head)
-	if n == 0 && err != nil && err != io.EOF { //nolint:errorlint // a Reader returns it bare
-		return nil, err
-	}
-	return head[:n], nil
+	head, err := io.ReadAll(io.LimitReader(f, headBytes))
+	return head, err == nil
 }
 
 // isText reports whether a file begins with text.
@@ -135,10 +132,7 @@ type shebang struct {
 }
 
 func readShebang(path string) (shebang, bool) {
-	head, err := readHead(path)
-	if err != nil {
-		return shebang{}, false
-	}
+	head, _ := readHead(path)
 	return parseShebang(head)
 }
 

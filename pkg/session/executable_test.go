@@ -9,7 +9,6 @@ import (
 	"encoding/binary"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"testing"
 
@@ -279,7 +278,7 @@ func TestRuntime(t *testing.T) {
 		old            bool
 	}{
 		"node": {"Node.js", "16.20.2", true}, "npx": {"Node.js", "16.20.2", true}, "python3": {"Python", "3.11.7", false},
-		dir + "/server": {"Python", "3.9.1", true}, dir + "/plain": {}, "missing": {}, runtime.GOROOT() + "/none": {},
+		dir + "/server": {"Python", "3.9.1", true}, dir + "/plain": {}, "missing": {}, dir + "/none": {},
 		dir + "/broken/node": {title: "Node.js"}, dir + "/mute/node": {title: "Node.js"},
 	} {
 		r, ok := d.Runtime(config.Server{Command: command})
