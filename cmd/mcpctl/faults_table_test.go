@@ -295,7 +295,7 @@ func stdioFaults() []faultCase {
 			{do: echo, within: time.Minute},
 		}},
 		{name: "stdio-exit-1", runs: alike(faultRun{
-			class: "connect", says: []string{`exit status 1\b`, `ModuleNotFoundError: No module named 'fastmcpp'`},
+			class: "connect", says: []string{`exit status 1: the Python module "fastmcpp" is not installed`, `ModuleNotFoundError: No module named 'fastmcpp'`},
 		})},
 		{name: "stdio-crash-mid-call", runs: []faultRun{
 			{do: list},
@@ -324,6 +324,24 @@ func stdioFaults() []faultCase {
 		{name: "stdio-stderr-no-newline", runs: fine()},
 		{name: "stdio-ignore-term", runs: alike(faultRun{tells: []string{`ended with SIGKILL after`}})},
 		{name: "stdio-slow-exit", runs: alike(faultRun{logged: "clean_exit"})},
+		{name: "stdio-wants-variable", runs: slices.Concat(
+			alike(faultRun{class: "connect", says: []string{`exit status 1\b`, `it wants the variable FAULTLAB_API_KEY, which is not set`}}),
+			alike(faultRun{do: " --env FAULTLAB_API_KEY=s3cret"}),
+		)},
+		{name: "stdio-http-server", runs: alike(faultRun{
+			do: " --connect-timeout 2s", class: "timeout", limit: 2 * time.Second,
+			says: []string{`it says that it serves HTTP at http://127\.0\.0\.1:3939/mcp`, `mcpctl doctor http://127\.0\.0\.1:3939/mcp`},
+		})},
+		{name: "stdio-exit-0", runs: alike(faultRun{class: "connect", says: []string{`exit status 0: without an error and without a word`, `--stdio`}})},
+		{name: "stdio-usage", runs: alike(faultRun{class: "connect", says: []string{`exit status 2: it does not know the argument --stdio`}})},
+		{name: "stdio-buffered", runs: alike(faultRun{
+			do: " --connect-timeout 2s", class: "timeout", limit: 2 * time.Second,
+			says: []string{`its answer came only when its standard input had ended`, `PYTHONUNBUFFERED`},
+		})},
+		{name: "stdio-utf16", runs: alike(faultRun{
+			do: " --connect-timeout 2s", class: "timeout", limit: 2 * time.Second, says: []string{`UTF-16`},
+		})},
+		{name: "stdio-port-taken", runs: alike(faultRun{class: "connect", says: []string{`port 3000, which it wants, is taken by another process`}})},
 	}
 }
 

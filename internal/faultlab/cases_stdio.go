@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"strings"
 	"time"
+	"unicode/utf16"
 )
 
 // stdioCases are the cases about child processes: streams, environment and exit.
@@ -248,7 +249,137 @@ func stdioCases() []Case {
 			},
 			check: check{want: `exit status 0.*clean_exit`},
 		},
+		{
+			ID: "CASE-141", Name: "stdio-wants-variable", Area: "stdio", Over: Stdio, Level: 1,
+			Title:   "A variable that is set in the shell only",
+			Source:  "open-webui/computer#201",
+			Symptom: "The server works in a terminal, and not from the client.",
+			Cause:   "Clients pass few variables on; the server's own words about it are thrown away.",
+			Repro: `Without FAULTLAB_API_KEY: "Error: FAULTLAB_API_KEY environment variable is required" on stderr,
+			exit 1. With it healthy.`,
+			Right: `Names the variable, and says whether it is set here and was not passed, or not set at all; gives
+			the line that passes it.`,
+			Exit: "connect, at once; ok with the variable.",
+			stdio: stdioFault{start: func(p *process) (int, bool) {
+				if os.Getenv("FAULTLAB_API_KEY") == "" {
+					p.complain("Error: FAULTLAB_API_KEY environment variable is required")
+					return 1, true
+				}
+				return 0, false
+			}},
+			check: check{want: `init EOF.*exit status 1.*FAULTLAB_API_KEY environment variable is required`},
+		},
+		{
+			ID: "CASE-142", Name: "stdio-http-server", Area: "stdio", Over: Stdio, Level: 1,
+			Title:   "The command starts an HTTP server",
+			Source:  "GLips/Figma-Context-MCP#42",
+			Symptom: "Handshake times out, though the server runs.",
+			Cause:   "Without an option for stdio the server listens on a port and never reads its input.",
+			Repro:   `Prints "MCP server listening on http://127.0.0.1:3939/mcp" to stderr, reads nothing, stays.`,
+			Right:   "Quotes the URL and says to use it in place of the command, or to look for the option for stdio.",
+			Exit:    "timeout.",
+			stdio: stdioFault{start: func(p *process) (int, bool) {
+				p.complain("MCP server listening on http://127.0.0.1:3939/mcp")
+				return linger(p), true
+			}},
+			check: check{want: `init NOTHING.*STILL RUNNING.*exit after SIGTERM.*listening on http`},
+		},
+		{
+			ID: "CASE-143", Name: "stdio-exit-0", Area: "stdio", Over: Stdio, Level: 1,
+			Title:   "Ends at once with status 0 and no word",
+			Source:  "ihor-sokoliuk/mcp-searxng#21; homeassistant-ai/ha-mcp#472",
+			Symptom: `"Connection closed", and nothing to go by.`,
+			Cause:   "No standard input (a container without -i), or a command that wants a subcommand.",
+			Repro:   "Exits 0 without reading or writing anything.",
+			Right:   "Says that it ended with status 0 and without a word, and what that usually means.",
+			Exit:    "connect, at once.",
+			stdio:   stdioFault{start: func(*process) (int, bool) { return 0, true }},
+			check:   check{want: `init EOF.*exit status 0.*stderr 0 bytes`},
+		},
+		{
+			ID: "CASE-144", Name: "stdio-usage", Area: "stdio", Over: Stdio, Level: 1,
+			Title:   "Prints its usage and ends",
+			Source:  "mcp-use/mcp-use#631; alfonsograziano/node-code-sandbox-mcp#56",
+			Symptom: "Connection closed.",
+			Cause:   "An argument that the server does not know.",
+			Repro: `On stderr "usage: notes-server [-h] [--dir DIR]" and "notes-server: error: unrecognized
+			arguments: --stdio"; exit 2.`,
+			Right: "Names the argument, shows the lines.",
+			Exit:  "connect, at once.",
+			stdio: stdioFault{start: func(p *process) (int, bool) {
+				p.complain("usage: notes-server [-h] [--dir DIR]\nnotes-server: error: unrecognized arguments: --stdio")
+				return 2, true
+			}},
+			check: check{want: `init EOF.*exit status 2.*unrecognized arguments`},
+		},
+		{
+			ID: "CASE-145", Name: "stdio-buffered", Area: "stdio", Over: Stdio, Level: 2,
+			Title:   "Answers only when its input ends",
+			Source:  "DeusData/codebase-memory-mcp#513; punkpeye/mcp-proxy#65",
+			Symptom: "Handshake hangs; the same server works with input from a file.",
+			Cause:   "Standard output is a pipe, so the runtime buffers it, and nobody flushes.",
+			Repro:   "Keeps all answers back until the end of stdin, then writes them and exits 0.",
+			Right:   "Times out, and says that the answer came when the input had ended: flush after each message.",
+			Exit:    "timeout.",
+			stdio: stdioFault{
+				encode: func(p *process, frame string) string {
+					p.held += frame + "\n"
+					return ""
+				},
+				end: func(p *process) int {
+					p.responder.pause(flushTime)
+					p.write(p.held)
+					return 0
+				},
+			},
+			check: check{want: `init NOTHING.*list NOTHING.*exit status 0`},
+		},
+		{
+			ID: "CASE-146", Name: "stdio-utf16", Area: "stdio", Over: Stdio, Level: 3,
+			Title:   "Messages in UTF-16",
+			Source:  "microsoft/WSL#6787",
+			Symptom: "Parse errors about a character before the first one, or silence.",
+			Cause:   "A program or shell of Windows writes UTF-16.",
+			Repro:   "Every reply is UTF-16LE, the first with a byte order mark.",
+			Right:   "Says that the output is UTF-16 and has to be UTF-8.",
+			Exit:    "timeout or protocol; message names UTF-16.",
+			stdio: stdioFault{encode: func(p *process, frame string) string {
+				if p.held == "" {
+					p.held = "\ufeff"
+					frame = p.held + frame
+				}
+				return utf16le(frame + "\n")
+			}},
+			check: check{want: `init< .*j\\x00s\\x00o\\x00n\\x00`, raw: true},
+		},
+		{
+			ID: "CASE-147", Name: "stdio-port-taken", Area: "stdio", Over: Stdio, Level: 2,
+			Title:   "A stdio server that also listens on a port",
+			Source:  "agentfront/frontmcp#451",
+			Symptom: "The second client that starts the same server sees a closed connection.",
+			Cause:   "The port is taken by the first one.",
+			Repro:   `Node's "Error: listen EADDRINUSE: address already in use 0.0.0.0:3000" and its stack on stderr; exit 1.`,
+			Right:   "Says that the port is taken, and by what it is likely to be.",
+			Exit:    "connect, at once.",
+			stdio: stdioFault{start: func(p *process) (int, bool) {
+				p.complain("node:events:502\n      throw er; // Unhandled 'error' event\n      ^\n\n" +
+					"Error: listen EADDRINUSE: address already in use 0.0.0.0:3000\n" +
+					"    at Server.setupListenHandle [as _listen2] (node:net:1908:16)\n  code: 'EADDRINUSE',\n  port: 3000\n}\n\nNode.js v20.20.2")
+				return 1, true
+			}},
+			check: check{want: `init EOF.*exit status 1.*EADDRINUSE`},
+		},
 	}
+}
+
+// utf16le returns a text as Windows writes it.
+func utf16le(text string) string {
+	var b strings.Builder
+	for _, unit := range utf16.Encode([]rune(text)) {
+		b.WriteByte(byte(unit))
+		b.WriteByte(byte(unit >> 8))
+	}
+	return b.String()
 }
 
 // exitConfig is the exit code of a server that was given a wrong configuration (EX_CONFIG of sysexits.h).

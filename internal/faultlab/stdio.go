@@ -39,6 +39,8 @@ type process struct {
 	responder *responder
 	log       func(kind string, details ...any)
 	out       sync.Mutex // held while writing to stdout
+	encoding  sync.Mutex // held while a message is encoded
+	held      string     // what a case keeps for later
 }
 
 // lingerTime bounds every case that refuses to exit, so that a client that leaks processes does not leak them for ever.
@@ -146,7 +148,9 @@ func (p *process) take(raw []byte) {
 func (p *process) emit(frame string) {
 	line := frame + "\n"
 	if f := p.c.stdio.encode; f != nil {
+		p.encoding.Lock()
 		line = f(p, frame)
+		p.encoding.Unlock()
 	}
 	p.write(line)
 	p.log("send", "bytes", len(line), "head", head(frame))

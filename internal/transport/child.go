@@ -18,6 +18,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -66,6 +67,8 @@ const (
 	// StderrLines and stderrLine bound what is kept of standard error in memory.
 	StderrLines = 40
 	stderrLine  = 2 << 10
+	// NoiseLines bounds what is kept of standard output that is not MCP.
+	NoiseLines = 20
 	// stderrChunk is how much of a line is looked at in one piece, so that a secret in it is seen whole, and stderrEnd how
 	// much at the end of a longer one may be a part of a secret.
 	stderrChunk = 64 << 10
@@ -104,6 +107,7 @@ type Child struct {
 	writes   chan write
 	incoming chan jsonrpc.Message
 	quiet    chan struct{} // closed when standard error has ended
+	heard    chan struct{} // closed when standard output is read no more
 	dead     chan struct{} // closed when nothing more can come: the fault is then set
 	exited   chan struct{} // closed when the leader has been waited for
 	closed   chan struct{} // closed when the shutdown has begun
@@ -118,6 +122,10 @@ type Child struct {
 	Strays atomic.Int64
 	// Odd collects what the server does otherwise than the specification says.
 	Odd Oddities
+	// Late is set when the response to a request came that had been given up just before.
+	Late atomic.Bool
+	// Echoes is set when the child has sent an initialize request: only a client does that, so it sends back what it gets.
+	Echoes atomic.Bool
 
 	mu      sync.Mutex
 	fault   *Fault
@@ -126,6 +134,7 @@ type Child struct {
 	tail    []string
 	noise   Noise
 	pending map[string]pendingCall
+	givenUp string // the id of the request that was given up last
 }
 
 // Noise is what a child wrote to its standard output that is not MCP.
@@ -135,6 +144,8 @@ type Noise struct {
 	// First is the first such line, and Number its number, from 1.
 	First  string
 	Number int
+	// Head holds the first such lines, [NoiseLines] at most: a banner usually says what it is about in one of them.
+	Head []string
 }
 
 type write struct {
@@ -153,6 +164,7 @@ func StartChild(c Command) (*Child, error) {
 		writes:   make(chan write),
 		incoming: make(chan jsonrpc.Message),
 		quiet:    make(chan struct{}),
+		heard:    make(chan struct{}),
 		dead:     make(chan struct{}),
 		exited:   make(chan struct{}),
 		closed:   make(chan struct{}),
@@ -165,7 +177,10 @@ func StartChild(c Command) (*Child, error) {
 	}
 	k.trace.Event("started, pid %d: %s", k.PID(), strings.Join(append([]string{c.Path}, c.Args...), " "))
 	k.log = newLog(c.Log, fmt.Sprintf("process %d, %s", k.PID(), filepath.Base(c.Path)))
-	k.readers.Go(k.readStdout)
+	k.readers.Go(func() {
+		defer close(k.heard)
+		k.readStdout()
+	})
 	k.readers.Go(k.readStderr)
 	go k.writeLoop()
 	go k.wait()
@@ -250,7 +265,9 @@ func (k *Child) Stderr() []string {
 func (k *Child) Noise() Noise {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	return k.noise
+	n := k.noise
+	n.Head = slices.Clone(n.Head)
+	return n
 }
 
 // GroupAlive reports whether any process of the child's group is alive.
@@ -314,6 +331,8 @@ func (k *Child) Stop(hurry context.Context, grace Grace) {
 		}
 		k.ending = end
 		k.mu.Unlock()
+		// What it wrote last is in the pipes, which end by themselves when nobody is left that holds them.
+		_ = Patience(context.Background(), k.heard, drainAfterExit, drainAfterExit)
 		_ = k.stdout.Close()
 		_ = k.stderr.Close()
 		k.readers.Wait()
@@ -556,6 +575,9 @@ func (k *Child) receive(raw json.RawMessage) bool {
 	data := []byte(raw)
 	k.notify.notify(e, data)
 	k.Odd.heard(e)
+	if e.isCall() && e.Method == "initialize" {
+		k.Echoes.Store(true)
+	}
 	if e.isResponse() {
 		data = k.deliver(e, data)
 		if data == nil {
@@ -591,9 +613,12 @@ func (k *Child) deliver(e envelope, data []byte) []byte {
 	}
 	call, ok := k.pending[id]
 	delete(k.pending, id)
-	over := k.fault != nil
+	over, late := k.fault != nil, id == k.givenUp && id != ""
 	k.mu.Unlock()
 	if !ok {
+		if late {
+			k.Late.Store(true)
+		}
 		if !over { // what comes later was asked for, by a request that was given up at the end
 			k.Strays.Add(1)
 			k.Odd.note(OddStray, "a response with the id %.40s, which no request has", e.ID)
@@ -610,8 +635,13 @@ func (k *Child) noted(number int, line []byte) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.noise.Lines++
+	if k.noise.Lines > NoiseLines {
+		return
+	}
+	text := k.evidence(line)
+	k.noise.Head = append(k.noise.Head, text)
 	if k.noise.Lines == 1 {
-		k.noise.First, k.noise.Number = k.evidence(line), number
+		k.noise.First, k.noise.Number = text, number
 	}
 }
 
@@ -866,6 +896,9 @@ func (k *Child) expect(ctx context.Context, msg envelope, ex *Exchange) *Fault {
 	context.AfterFunc(ctx, func() {
 		k.mu.Lock()
 		defer k.mu.Unlock()
+		if _, ok := k.pending[msg.id()]; ok {
+			k.givenUp = msg.id()
+		}
 		delete(k.pending, msg.id())
 	})
 	return nil

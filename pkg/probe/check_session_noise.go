@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"strings"
+
+	"github.com/mcpctl/mcpctl/pkg/session"
 )
 
 func sessionNoise() Check {
@@ -17,12 +19,15 @@ such lines, but several clients end the connection at the first one.`,
 			if n.Lines == 0 {
 				return pass("only MCP messages")
 			}
-			f := warn(fmt.Sprintf("%d line(s) are not MCP; line %d is %q", n.Lines, n.Number, n.First), "write logs and banners to standard error")
+			f := warn(fmt.Sprintf("line %d is not MCP: %s", n.Number, session.QuoteLine(n.First)), "write logs and banners to standard error")
+			if n.Lines > 1 {
+				f.Message = fmt.Sprintf("%d lines are not MCP; the first, line %d: %s", n.Lines, n.Number, session.QuoteLine(n.First))
+			}
 			if strings.HasPrefix(strings.ToLower(n.First), "content-length:") {
 				f = warn("the server puts Content-Length headers before its messages, as LSP does",
 					"write each message as one line of JSON, with nothing before it: clients of MCP read lines")
 			}
-			f.Data = map[string]any{"lines": n.Lines, "first": n.First, "line_number": n.Number}
+			f.Data = map[string]any{"lines": n.Lines, "first": strings.Trim(session.QuoteLine(n.First), `"`), "line_number": n.Number}
 			return f
 		},
 	}

@@ -13,17 +13,22 @@ func sessionOpen() Check {
 	return Check{
 		ID: sessionOpenID, Title: "session opens", Limit: ownLimits,
 		Budget: connectBudget,
-		Needs:  []string{"config.variables", "command.found", "auth.access"},
+		Needs:  []string{"config.variables", "command.found", "command.executable", "auth.access"},
 		Why: `Everything up to a usable session must be over within the connect limit: starting or dialing, the handshake, the
 initialized notification. For a child process, what it wrote to standard error and its exit status usually name the cause.`,
 		Remedy: `Read the evidence below the cause: the end of standard error and the exit status of a child, the status and the first bytes of an HTTP answer.`,
 		Run: func(ctx context.Context, t *Target) Finding {
+			if stdio(t) {
+				t.askRuntime(ctx)
+			}
 			s, err := t.open(ctx)
 			if session.ClassOf(err) == session.ClassSession && remotely(t) {
 				return Finding{Status: Skip, Message: "a session was given, and the next request did not know it", Instead: affinityID}
 			}
 			if err != nil {
-				return lostInOpening(failure(err))
+				f := lostInOpening(failure(err))
+				t.tryFraming(ctx, &f)
+				return f
 			}
 			info, limits := s.Info(), t.sup.Limits()
 			name := strings.TrimSpace(info.ServerName + " " + info.ServerVersion)

@@ -10,6 +10,8 @@ func Checks() []Check {
 		configFile(),
 		configNetwork(),
 		commandFound(),
+		commandExecutable(),
+		commandArguments(),
 		netProxy(),
 		netDNS(),
 		netTCP(),
@@ -23,6 +25,7 @@ func Checks() []Check {
 		authRegistration(),
 		authScopes(),
 		sessionOpen(),
+		commandRuntime(), // here, because it is asked while the session opens
 		httpRedirect(),
 		sessionInitialized(),
 		sessionReuse(),

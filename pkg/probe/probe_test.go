@@ -188,6 +188,16 @@ func TestCauses(t *testing.T) {
 		{"body not gzip", over("gzip-header-lie"), "http.endpoint", "protocol", "is not gzip"},
 		{"proxy not there", entry(config.Server{URL: "http://example.com/mcp", Proxy: "http://bob:hunter2@127.0.0.1:1", Transport: "auto"}), "net.proxy", "connect", "the proxy http://127.0.0.1:1 (the key proxy) cannot be reached"},
 		{"command not found", entry(config.Server{Command: "no-such-command-here", Transport: "stdio"}), "command.found", "connect", "no-such-command-here"},
+		{"command is a directory", func(t *testing.T) config.Server {
+			t.Helper()
+			return config.Server{Command: t.TempDir(), Transport: "stdio"}
+		}, "command.executable", "connect", "is a directory"},
+		{"answers frames only", func(t *testing.T) config.Server {
+			t.Helper()
+			s := child(t, "stdio", "framing-input")
+			s.ConnectTimeout = time.Second
+			return s
+		}, "session.open", "timeout", "answers only to Content-Length framing (LSP)"},
 		{"no such host", entry(config.Server{URL: "http://no-such-host.invalid/mcp", Transport: "auto"}), "net.dns", "connect", "no-such-host.invalid"},
 		{"nothing listens", refused, "net.tcp", "connect", "refused"},
 		{"self-signed", over("tls-self-signed"), "net.tls", "connect", "certificate"},
@@ -237,7 +247,9 @@ func TestWarnings(t *testing.T) {
 	}{
 		{"literal secret", secret, "config.secrets", "headers.Authorization"},
 		{"filter without a match", idle, "config.tools", "no_such_*"},
-		{"noise", child(t, "stdio", "stdio-banner"), "session.noise", "not MCP"},
+		{"noise", child(t, "stdio", "stdio-banner"), "session.noise", `3 lines are not MCP; the first, line 2: "____ Faultlab Server v1.2.3 ____"`},
+		{"replies in frames", child(t, "stdio", "framing-output"), "session.noise", "Content-Length"},
+		{"arguments that no shell has seen", child(t, "demo", "$HOME/notes"), "command.arguments", "no shell replaces it"},
 		{"ignores the end of input", ignores, "shutdown.close", "SIGTERM"},
 		{"two tools of a name", fault(t, "dup-tool-names"), "tools.names", "twice"},
 		{"capability that is none", fault(t, "caps-lie-prompts"), "protocol.capabilities", "announced and prompts/list is not known"},
@@ -338,10 +350,10 @@ func TestSelect(t *testing.T) {
 		}
 		return strings.Join(out, " "), strings.Join(unmatched, " ")
 	}
-	if got, _ := ids([]string{"command"}, nil); got != "config.entry config.variables command.found" {
-		t.Errorf("only command: %s", got)
+	if got, _ := ids([]string{"command.found"}, nil); got != "config.entry config.variables command.found" {
+		t.Errorf("only command.found: %s", got)
 	}
-	if got, _ := ids([]string{"command", "config"}, []string{"config.secrets", "config.file", "config.network", "config.tools"}); got != "config.entry config.variables command.found" {
+	if got, _ := ids([]string{"command.found", "config"}, []string{"config.secrets", "config.file", "config.network", "config.tools"}); got != "config.entry config.variables command.found" {
 		t.Errorf("skip: %s", got)
 	}
 	if _, unmatched := ids([]string{"commando"}, []string{"config.x"}); unmatched != "commando config.x" {

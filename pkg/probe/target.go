@@ -60,6 +60,8 @@ type Target struct {
 	repeated map[string]string
 	// hung is the first list method that was not answered within its limit, "" if all were.
 	hung string
+	// runtime is the question for the version of a stdio server's runtime, nil until it is asked.
+	runtime *runtimeQuestion
 	// health says what became of the entry's own call.
 	health healthState
 	chain  *session.Authorization
@@ -177,6 +179,9 @@ func (t *Target) close() {
 	if t.sup != nil {
 		t.sup.CloseHasty()
 	}
+	if t.runtime != nil {
+		<-t.runtime.done // it is bound
+	}
 	t.sup, t.opened, t.closed, t.stream, t.lists = nil, nil, nil, nil, nil
 }
 
@@ -214,6 +219,9 @@ func failure(err error) Finding {
 	}
 	if e.Signal != "" {
 		f.Data["signal"] = e.Signal
+	}
+	if e.Symptom != "" {
+		f.Data["symptom"] = e.Symptom
 	}
 	if e.Limit != nil {
 		f.Data["limit"] = map[string]any{"name": e.Limit.Name, "value_ms": e.Limit.Value.Milliseconds(), "source": e.Limit.Source}

@@ -3,6 +3,7 @@ package session
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -76,9 +77,20 @@ func keys(m map[string]string) []string {
 // commandError is a command that cannot be started.
 type commandError struct {
 	message, hint string
+	// evidence holds what was seen, one fact a line.
+	evidence []string
+	// path is the file that the command stands for, if there is one and it cannot be run.
+	path string
 }
 
 func (e *commandError) Error() string { return e.message }
+
+// failure returns the error as those of the package are.
+func (e *commandError) failure(server string) *Error {
+	return &Error{
+		Server: server, Phase: "start", Class: ClassConnect, kind: kindConfig, Message: e.message, Hint: e.hint, Evidence: e.evidence, Err: e,
+	}
+}
 
 // childCommand finds the command of a stdio server the way the child itself would: on the child's own PATH.
 func childCommand(server config.Server, environ []string) (transport.Command, *commandError) {
@@ -87,64 +99,49 @@ func childCommand(server config.Server, environ []string) (transport.Command, *c
 		info, err := os.Stat(server.Cwd)
 		switch {
 		case err != nil:
-			return transport.Command{}, &commandError{fmt.Sprintf("cwd %s: %v", server.Cwd, cause(err)), "create the directory, or change cwd"}
+			return transport.Command{}, &commandError{message: fmt.Sprintf("cwd %s: %v", server.Cwd, cause(err)), hint: "create the directory, or change cwd"}
 		case !info.IsDir():
-			return transport.Command{}, &commandError{fmt.Sprintf("cwd %s is not a directory", server.Cwd), "change cwd"}
+			return transport.Command{}, &commandError{message: fmt.Sprintf("cwd %s is not a directory", server.Cwd), hint: "change cwd"}
 		}
 	}
-	path, err := lookCommand(server.Command, server.Cwd, env)
+	path, err := lookup{name: server.Command, dir: server.Cwd, env: env, ours: environ, own: server.Env}.find()
 	if err != nil {
 		return transport.Command{}, err
 	}
 	return transport.Command{Path: path, Args: server.Args, Env: env, Dir: server.Cwd}, nil
 }
 
-// FindCommand returns the path of the executable that a stdio server's command stands for, found on the child's own
-// PATH. The error says where it was looked for.
+// FindCommand returns the path of the file that a stdio server's command stands for, found on the child's own PATH;
+// [Dialer.CheckCommand] says whether it can be run. The error says where it was looked for.
 func (d *Dialer) FindCommand(server config.Server) (string, error) {
 	c, err := childCommand(server, d.environ())
-	if err != nil {
-		return "", &Error{Server: server.Name, Phase: "start", Class: ClassConnect, Message: err.message, Hint: err.hint, Err: err}
+	switch {
+	case err == nil:
+		return c.Path, nil
+	case err.path != "":
+		return err.path, nil
 	}
-	return c.Path, nil
+	return "", err.failure(server.Name)
 }
 
-// lookCommand finds an executable.
-func lookCommand(name, dir string, env []string) (string, *commandError) {
-	if strings.ContainsRune(name, '/') || runtime.GOOS == "windows" && strings.ContainsRune(name, '\\') {
-		path := name
-		if !filepath.IsAbs(path) && dir != "" {
-			path = filepath.Join(dir, path)
-		}
-		found, err := executable(path, env)
-		if err != nil {
-			return "", &commandError{fmt.Sprintf("command %s: %v", name, cause(err)), "check the path of the command"}
-		}
-		return found, nil
-	}
-	dirs := filepath.SplitList(valueOf(env, "PATH"))
-	var denied string
-	for _, d := range dirs {
-		if d == "" || !filepath.IsAbs(d) {
-			continue // a relative entry would depend on the working directory
-		}
-		found, err := executable(filepath.Join(d, name), env)
-		if err == nil {
-			return found, nil
-		}
-		if os.IsPermission(err) {
-			denied = filepath.Join(d, name)
+// CheckCommand returns why the file that a stdio server's command stands for cannot be run, nil if it can, or if that is
+// not certain. Nothing is started.
+func (d *Dialer) CheckCommand(server config.Server) error {
+	c, err := childCommand(server, d.environ())
+	if err == nil {
+		var certain bool
+		if err, certain = inspect(c.Path, c.Env, c.Dir, thisHost()); !certain {
+			return nil
 		}
 	}
-	if denied != "" {
-		return "", &commandError{fmt.Sprintf("command %s: %s is not executable", name, denied), "chmod +x " + denied}
+	if err == nil {
+		return nil
 	}
-	hint := "install it, or give the full path; looked in " + elided(dirs)
-	if near := nearCommands(name, dirs); len(near) > 0 {
-		hint = "did you mean " + strings.Join(near, " or ") + "? looked in " + elided(dirs)
-	}
-	return "", &commandError{fmt.Sprintf("command not found: %s", name), hint}
+	return err.failure(server.Name)
 }
+
+// errDirectory is a directory in the place of a program.
+var errDirectory = errors.New("is a directory")
 
 // executable returns path, with one of the platform's endings if it needs one.
 func executable(path string, env []string) (string, error) {
@@ -163,7 +160,7 @@ func executable(path string, env []string) (string, error) {
 		info, err := os.Stat(c)
 		switch {
 		case err == nil && info.IsDir():
-			err = fmt.Errorf("is a directory")
+			err = errDirectory
 		case err == nil && runtime.GOOS != "windows" && info.Mode()&0o111 == 0:
 			err = fs.ErrPermission
 		case err == nil:
@@ -174,32 +171,6 @@ func executable(path string, env []string) (string, error) {
 		}
 	}
 	return "", first
-}
-
-// nearCommands returns up to three executables on the path whose names are close to a name.
-func nearCommands(name string, dirs []string) []string {
-	var names []string
-	for _, d := range dirs {
-		entries, err := os.ReadDir(d)
-		if err != nil {
-			continue
-		}
-		for _, e := range entries {
-			names = append(names, e.Name())
-		}
-	}
-	slices.Sort(names)
-	near := config.Near(name, slices.Compact(names))
-	return near[:min(len(near), 3)]
-}
-
-// elided lists directories, the middle left out when there are many.
-func elided(dirs []string) string {
-	const shown = 4
-	if len(dirs) > shown {
-		dirs = append(slices.Clone(dirs[:shown]), fmt.Sprintf("… %d more", len(dirs)-shown))
-	}
-	return strings.Join(dirs, ", ")
 }
 
 func valueOf(env []string, name string) string {

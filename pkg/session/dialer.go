@@ -635,7 +635,7 @@ func wantsModern(e *Error) bool {
 func (o *opening) startChild(ctx context.Context, version string) (*Session, *Error) {
 	command, err := childCommand(o.server, o.d.environ())
 	if err != nil {
-		return nil, &Error{Server: o.server.Name, Phase: "start", Class: ClassConnect, kind: kindConfig, Message: err.Error(), Hint: err.hint, Err: err}
+		return nil, err.failure(o.server.Name)
 	}
 	command.Mask, command.Trace, command.Log = o.d.Mask, o.d.connTrace(o.server.Name), LogFile(o.d.LogDir, o.server.Name)
 	s := o.session()
@@ -643,11 +643,7 @@ func (o *opening) startChild(ctx context.Context, version string) (*Session, *Er
 	begin := time.Now()
 	child, startErr := transport.StartChild(command)
 	if startErr != nil {
-		e := &Error{Server: o.server.Name, Phase: "start", Class: ClassConnect, kind: kindConfig, Message: startErr.Error(), Err: startErr}
-		if errors.Is(startErr, syscall.ENOEXEC) {
-			e.Hint = "a script needs a first line such as #!/bin/sh, or its interpreter as the command"
-		}
-		return nil, e
+		return nil, o.notStarted(command, startErr)
 	}
 	o.span("start", time.Since(begin))
 	s.child = child
@@ -671,15 +667,28 @@ func (o *opening) startChild(ctx context.Context, version string) (*Session, *Er
 		if len(err.StderrTail) >= transport.StderrLines && command.Log != "" {
 			err.Evidence = append(err.Evidence, "all of its standard error is in "+command.Log)
 		}
+		// What it said in place of an answer tells more than what is known of the wait.
 		switch n := child.Noise(); {
 		case n.Lines == 1:
-			err.Evidence = append(err.Evidence, "a line on standard output is not MCP: "+firstWords(n.First))
+			err.Evidence = slices.Insert(err.Evidence, 0, fmt.Sprintf("line %d of standard output is not MCP: %s", n.Number, transport.Quote(n.First)))
 		case n.Lines > 1:
-			err.Evidence = append(err.Evidence, fmt.Sprintf("%d lines on standard output are not MCP; the first: %s", n.Lines, firstWords(n.First)))
+			err.Evidence = slices.Insert(err.Evidence, 0, fmt.Sprintf("%d lines of standard output are not MCP; line %d is %s", n.Lines, n.Number, transport.Quote(n.First)))
 		}
+		o.explainChild(err, child, command)
 		return nil, err
 	}
 	return s, nil
+}
+
+// notStarted says why the system did not start a command that was found.
+func (o *opening) notStarted(c transport.Command, err error) *Error {
+	e := &Error{Server: o.server.Name, Phase: "start", Class: ClassConnect, kind: kindConfig, Message: err.Error(), Err: err}
+	if why, _ := inspect(c.Path, c.Env, c.Dir, thisHost()); why != nil {
+		e.Message, e.Hint, e.Evidence = why.message, why.hint, append(why.evidence, "the system says: "+err.Error())
+	} else if errors.Is(err, syscall.EACCES) {
+		e.Hint = "see whether its permissions, those of its directories, and the file system allow to run it: ls -l, mount"
+	}
+	return e
 }
 
 // firstWords cuts a line of a server to what fits two lines of a terminal.

@@ -74,6 +74,8 @@ type Error struct {
 	// ExitStatus and Signal tell how a child process ended: nil and "" when it did not.
 	ExitStatus *int
 	Signal     string
+	// Symptom names what was recognised of a child that did not open a session ("python-module", "port"), "" for nothing.
+	Symptom string
 	// StderrTail holds the last lines of a child's standard error.
 	StderrTail []string
 	// Limit is the limit that ran out, for ClassTimeout.

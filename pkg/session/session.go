@@ -84,6 +84,10 @@ type Warning struct {
 // Noise is what a stdio server wrote to its standard output that is not MCP.
 type Noise = transport.Noise
 
+// QuoteLine returns a line that a server wrote in quotes: without colours and control characters, and cut to what fits two
+// lines of a terminal.
+func QuoteLine(line string) string { return transport.Quote(line) }
+
 // Ending tells what it took to end a stdio server.
 type Ending = transport.Ending
 
