@@ -109,7 +109,11 @@ func (o *doctorOptions) run(cmd *cobra.Command, a *app, args []string) error {
 		return err
 	}
 	if len(servers) == 0 {
-		return usagef("there is no enabled server to examine").hint("mcpctl add NAME URL, or: mcpctl doctor demo")
+		e := usagef("there is no enabled server to examine")
+		for _, offer := range a.offers(cmd.Context()) {
+			e.hint("%s", offer)
+		}
+		return e.hint("mcpctl add NAME URL, or: mcpctl doctor demo")
 	}
 	ctx := cmd.Context()
 	servers, stop, err := o.withDemo(ctx, a, servers)
@@ -326,6 +330,9 @@ func (o *doctorOptions) next(a *app, reports []probe.Report) string {
 	}
 	if a.global.config != "" {
 		words = append(words, "--config", toolargs.Quote(a.global.config))
+	}
+	if a.global.from != "" {
+		return strings.Join(append(words, "doctor", "-v", "--from", a.global.from, toolargs.Quote(reports[i].Name)), " ")
 	}
 	return strings.Join(append(words, "doctor", "-v", toolargs.Quote(reports[i].Name)), " ")
 }

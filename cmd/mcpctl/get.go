@@ -47,6 +47,8 @@ type getDocument struct {
 	Version int `json:"version"`
 	serverBody
 	Values map[string]valueBody `json:"values"`
+	// Notes are what another client's file says and mcpctl has no place for.
+	Notes []string `json:"notes,omitempty"`
 }
 
 // valueBody is one value and where it comes from.
@@ -62,11 +64,11 @@ func (a *app) get(cmd *cobra.Command, name string) error {
 	}
 	server, ok := c.Server(name)
 	if !ok {
-		return c.NotFound(name)
+		return a.notFound(cmd.Context(), c, name)
 	}
 	values := valuesOf(server)
 	if a.json() {
-		doc := getDocument{Version: documentVersion, serverBody: newServerBody(server), Values: map[string]valueBody{}}
+		doc := getDocument{Version: documentVersion, serverBody: newServerBody(server), Values: map[string]valueBody{}, Notes: noteTexts(server)}
 		for _, v := range values {
 			doc.Values[v.key] = valueBody{v.value, v.source}
 		}
@@ -83,6 +85,9 @@ func (a *app) get(cmd *cobra.Command, name string) error {
 	}
 	if err := t.Write(a.out(), a.screen()); err != nil {
 		return err
+	}
+	if server.Foreign != nil {
+		a.tellNotes(server.Name, server.Foreign.Notes)
 	}
 	if server.Err != nil {
 		f, _ := classify(server.Err, false)

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -148,9 +149,14 @@ func (o *listOptions) run(cmd *cobra.Command, a *app, args []string) error {
 		return err
 	}
 	servers, err := named(c, args)
+	var missing *config.NotFoundError
+	if errors.As(err, &missing) {
+		return a.notFound(cmd.Context(), c, missing.Name)
+	}
 	if err != nil {
 		return err
 	}
+	a.tellNotes(c.Path, c.Notes)
 	for i := range servers {
 		if servers[i].Err == nil {
 			if err := o.apply(cmd.Flags(), &servers[i]); err != nil {
@@ -269,7 +275,11 @@ func (a *app) overview(cmd *cobra.Command) error {
 		_, err := fmt.Fprintf(a.out(), "\nNext: mcpctl list --check, mcpctl tools %s%s, or mcpctl help\n", a.configWords(), toolargs.Quote(c.Servers[0].Name))
 		return err
 	}
-	_, err = fmt.Fprint(a.out(), "No servers yet. Add one: mcpctl add NAME URL, or try the built-in one: mcpctl tools demo\n")
+	text := "No servers yet. Add one: mcpctl add NAME URL, or try the built-in one: mcpctl tools demo\n"
+	for _, offer := range a.offers(cmd.Context()) {
+		text += offer + "\n"
+	}
+	_, err = io.WriteString(a.out(), text)
 	return err
 }
 

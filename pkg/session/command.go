@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -118,7 +119,11 @@ func lookCommand(name, dir string, env []string) (string, *commandError) {
 		}
 		found, err := executable(path, env)
 		if err != nil {
-			return "", &commandError{fmt.Sprintf("command %s: %v", name, cause(err)), "check the path of the command"}
+			hint := "check the path of the command"
+			if split := splitForm(name); split != "" {
+				hint = split
+			}
+			return "", &commandError{fmt.Sprintf("command %s: %v", name, cause(err)), hint}
 		}
 		return found, nil
 	}
@@ -139,11 +144,27 @@ func lookCommand(name, dir string, env []string) (string, *commandError) {
 	if denied != "" {
 		return "", &commandError{fmt.Sprintf("command %s: %s is not executable", name, denied), "chmod +x " + denied}
 	}
+	if split := splitForm(name); split != "" {
+		return "", &commandError{fmt.Sprintf("command not found: %s", name), split}
+	}
 	hint := "install it, or give the full path; looked in " + elided(dirs)
 	if near := nearCommands(name, dirs); len(near) > 0 {
 		hint = "did you mean " + strings.Join(near, " or ") + "? looked in " + elided(dirs)
 	}
 	return "", &commandError{fmt.Sprintf("command not found: %s", name), hint}
+}
+
+// splitForm says how to write a command whose arguments stand in one text with it, "" for one without white space.
+func splitForm(name string) string {
+	words := strings.Fields(name)
+	if len(words) < 2 {
+		return ""
+	}
+	args := make([]string, len(words)-1)
+	for i, w := range words[1:] {
+		args[i] = strconv.Quote(w)
+	}
+	return fmt.Sprintf(`the command has spaces in it; put its arguments into args: "command": %q, "args": [%s]`, words[0], strings.Join(args, ", "))
 }
 
 // executable returns path, with one of the platform's endings if it needs one.
