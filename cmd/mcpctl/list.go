@@ -149,8 +149,7 @@ func (o *listOptions) run(cmd *cobra.Command, a *app, args []string) error {
 		return err
 	}
 	servers, err := named(c, args)
-	var missing *config.NotFoundError
-	if errors.As(err, &missing) {
+	if missing, ok := errors.AsType[*config.NotFoundError](err); ok {
 		return a.notFound(cmd.Context(), c, missing.Name)
 	}
 	if err != nil {
@@ -275,11 +274,9 @@ func (a *app) overview(cmd *cobra.Command) error {
 		_, err := fmt.Fprintf(a.out(), "\nNext: mcpctl list --check, mcpctl tools %s%s, or mcpctl help\n", a.configWords(), toolargs.Quote(c.Servers[0].Name))
 		return err
 	}
-	text := "No servers yet. Add one: mcpctl add NAME URL, or try the built-in one: mcpctl tools demo\n"
-	for _, offer := range a.offers(cmd.Context()) {
-		text += offer + "\n"
-	}
-	_, err = io.WriteString(a.out(), text)
+	lines := []string{"No servers yet. Add one: mcpctl add NAME URL, or try the built-in one: mcpctl tools demo"}
+	lines = append(lines, a.offers(cmd.Context())...)
+	_, err = io.WriteString(a.out(), strings.Join(lines, "\n")+"\n")
 	return err
 }
 

@@ -237,6 +237,9 @@ func (d *doctor) table(title string, rows [][]string) {
 // remarks writes what should be mended and does not stop anything, and what could not be checked.
 func (d *doctor) remarks() {
 	for _, r := range d.r.Results {
+		if r.Status == probe.Pass && r.Shown && d.r.Verdict != probe.Fail && !d.warned(r.Stage()) {
+			d.paragraph("  "+mark(d.s, r.Status)+" ", OneLine(r.Message), Plain)
+		}
 		if r.Status == probe.Warn || r.Status == probe.Unknown {
 			d.paragraph(fmt.Sprintf("  %s %s: ", mark(d.s, r.Status), r.ID), OneLine(r.Message), Plain)
 			if r.Fix != "" {
@@ -244,6 +247,11 @@ func (d *doctor) remarks() {
 			}
 		}
 	}
+}
+
+// warned reports whether a check of a stage has something to mend: that is told, and comes first.
+func (d *doctor) warned(stage string) bool {
+	return slices.ContainsFunc(d.r.Results, func(r probe.Result) bool { return r.Stage() == stage && r.Status == probe.Warn })
 }
 
 // everything writes every check with its evidence.

@@ -252,6 +252,8 @@ func (r *foreignReader) server(f field, project string) Server {
 				read, known = foreignKeys()[f.name]
 			}
 			switch {
+			case !known && slices.Contains(ownKeys(), f.name):
+				e.read(&s, f)
 			case !known:
 				e.note(&s, f.key, f.name, notUsed)
 			case !isNull(f.value):
@@ -266,6 +268,11 @@ func (r *foreignReader) server(f field, project string) Server {
 	s.Transport = impliedTransport(s)
 	s.Err = e.err()
 	return s
+}
+
+// ownKeys are keys of ours that no client has: whoever writes one into another client's file means it for mcpctl.
+func ownKeys() []string {
+	return []string{"connect_timeout", "max_timeout", "session_wait", "inherit_env", "skip_preflight"}
 }
 
 // note keeps a key that we have no place for.

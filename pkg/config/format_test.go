@@ -172,8 +172,8 @@ func TestForeignKeysAreTranslated(t *testing.T) {
 				t.Errorf("notes %q, want %q", notes, test.notes)
 			}
 			got.Name, got.Foreign, got.Sources = "", nil, nil
-			if !reflect.DeepEqual(got, test.want) {
-				t.Errorf("got  %+v\nwant %+v", got, test.want)
+			if got, want := fmt.Sprintf("%+v", got), fmt.Sprintf("%+v", test.want); got != want {
+				t.Errorf("got  %s\nwant %s", got, want)
 			}
 		})
 	}

@@ -46,6 +46,8 @@ type Finding struct {
 	Table [][]string
 	// Data holds the measurements and facts that programs may want, keys in snake_case, times in keys ending in _ms.
 	Data map[string]any
+	// Shown says that people want to read the message although the check passed.
+	Shown bool
 	// partial is set when the check was interrupted and what it measured until then holds.
 	partial bool
 }
