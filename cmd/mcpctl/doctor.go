@@ -58,6 +58,8 @@ at random moments. No request may be lost, or answered twice.
 The exit code is 0 if nothing failed, 1 if anything did or could not be judged,
 and 2 if there was nothing to examine.`,
 		Example: `  mcpctl doctor notes
+  mcpctl doctor --from cursor github
+  mcpctl doctor --config .mcp.json
   mcpctl doctor demo --kill-session
   mcpctl doctor prod --soak 10m
   mcpctl doctor https://search.example/mcp -o json

@@ -172,6 +172,9 @@ func valuesOf(original config.Server) []entryValue {
 		for _, name := range slices.Sorted(maps.Keys(s.Env)) {
 			add("env."+name, s.Env[name], s.Env[name])
 		}
+		if s.Foreign != nil && s.Foreign.EnvFile != "" {
+			add("envFile", s.Foreign.EnvFile, s.Foreign.EnvFile)
+		}
 		switch {
 		case s.InheritEnv.All:
 			yesNo("inherit_env", true)

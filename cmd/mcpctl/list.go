@@ -46,6 +46,7 @@ stand for several. With --check all are contacted at once, each within its own
 limits, and the exit code is 1 if any of them fails.`,
 		Example: `  mcpctl list
   mcpctl list --check 'prod-*'
+  mcpctl list --from cursor
   mcpctl list --check -o json`,
 		Annotations:       listFormats(),
 		ValidArgsFunction: a.completeEntries(1 << 10),

@@ -17,6 +17,8 @@ const shortestSecret = 4
 type UnsetError struct {
 	Server string
 	Vars   []UnsetVar
+	// NoDefaults is set for an entry of a client that knows no ${NAME:-default}.
+	NoDefaults bool
 }
 
 // UnsetVar is one variable that is not set, and where the entry needs it: "headers.Authorization", "args[1]", "url".
@@ -64,7 +66,12 @@ func (e *UnsetError) Error() string {
 	if hint := e.Vars[0].Hint(); hint != "" {
 		return fmt.Sprintf("%snot known here: %s; %s", server, strings.Join(names, ", "), hint)
 	}
-	if len(names) == 1 {
+	switch {
+	case e.NoDefaults && len(names) == 1:
+		return fmt.Sprintf("%svariable not set: %s; set it", server, names[0])
+	case e.NoDefaults:
+		return fmt.Sprintf("%svariables not set: %s; set them", server, strings.Join(names, ", "))
+	case len(names) == 1:
 		return fmt.Sprintf("%svariable not set: %s; set it, or write ${%s:-default}", server, names[0], e.Vars[0].Name)
 	}
 	return fmt.Sprintf("%svariables not set: %s; set them, or write ${NAME:-default}", server, strings.Join(names, ", "))
@@ -213,7 +220,9 @@ func (x *expansion) fail(place, message string) {
 func (x *expansion) err() error {
 	errs := x.errs
 	if len(x.unset) > 0 {
-		errs = append(errs, &UnsetError{Server: x.server, Vars: x.unset})
+		errs = append(errs, &UnsetError{
+			Server: x.server, Vars: x.unset, NoDefaults: x.foreign != nil && !x.foreign.Format.syntax.braced,
+		})
 	}
 	if len(errs) == 1 {
 		return errs[0]

@@ -261,6 +261,9 @@ func TestWhatOnlyTheClientKnows(t *testing.T) {
 			t.Errorf("%s: taken for a literal secret: %v", name, found)
 		}
 	}
+	if _, _, err := (Server{Name: "s", Command: "${A}", Foreign: &Foreign{}}).Expand(environment(), ""); err == nil || err.Error() != `server "s": variable not set: A (in command); set it` {
+		t.Errorf("a default is offered where there is none: %v", err)
+	}
 	both, _ := cfg.Server("both")
 	_, _, err = both.Expand(environment(), "")
 	var unset *UnsetError

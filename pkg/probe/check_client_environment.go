@@ -10,7 +10,7 @@ import (
 
 func clientEnvironment() Check {
 	return Check{
-		ID: "client.environment", Title: "the client has the variables, too", Needs: []string{"config.variables"},
+		ID: "client.environment", Title: "the client has the variables, too", Needs: []string{sessionOpenID},
 		Why: `An application that is started from the desktop has none of the variables that your shell's startup files set: proxies,
 certificate authorities, tokens. A server that reaches its upstream from this terminal may then not reach it from there.`,
 		Remedy: `Write the variables into env of the entry in the client's file.`,
