@@ -92,7 +92,7 @@ func (o *addOptions) run(cmd *cobra.Command, a *app, args []string) error {
 	if err != nil {
 		return err
 	}
-	c, err := a.loadConfig(cmd.Context())
+	c, err := a.loadEditable(cmd.Context())
 	if err != nil {
 		return err
 	}

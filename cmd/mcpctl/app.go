@@ -61,6 +61,7 @@ type app struct {
 // globalOptions are the flags that every command has.
 type globalOptions struct {
 	config  string
+	from    string
 	output  string
 	json    bool
 	jq      string

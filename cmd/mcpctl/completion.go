@@ -97,6 +97,8 @@ func completeFlag(name string) cobra.CompletionFunc {
 		return func(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
 			return nil, cobra.ShellCompDirectiveDefault // names of files
 		}
+	case "from":
+		return cobra.FixedCompletions(clientNames(), cobra.ShellCompDirectiveNoFileComp)
 	case "color":
 		return cobra.FixedCompletions(colorNames(), cobra.ShellCompDirectiveNoFileComp)
 	case "report":

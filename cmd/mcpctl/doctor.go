@@ -77,6 +77,8 @@ run itself fails they hold valid documents, which say so.
 The exit code is 0 if nothing failed, 1 if anything did or could not be judged,
 and 2 if there was nothing to examine.`,
 		Example: `  mcpctl doctor notes
+  mcpctl doctor --from cursor github
+  mcpctl doctor --config .mcp.json
   mcpctl doctor demo --kill-session
   mcpctl doctor prod --soak 10m
   mcpctl doctor https://search.example/mcp -o json
@@ -132,7 +134,11 @@ func (o *doctorOptions) run(cmd *cobra.Command, a *app, args []string) error {
 		return err
 	}
 	if len(servers) == 0 {
-		return usagef("there is no enabled server to examine").hint("mcpctl add NAME URL, or: mcpctl doctor demo")
+		e := usagef("there is no enabled server to examine")
+		for _, offer := range a.offers(cmd.Context()) {
+			e.hint("%s", offer)
+		}
+		return e.hint("mcpctl add NAME URL, or: mcpctl doctor demo")
 	}
 	if err := o.pipeline.addCalls(a, servers); err != nil {
 		return err
@@ -405,6 +411,9 @@ func (o *doctorOptions) next(a *app, reports []probe.Report) string {
 	words = append(words, "doctor")
 	if !verbose {
 		words = append(words, "-v")
+	}
+	if a.global.from != "" {
+		words = append(words, "--from", a.global.from)
 	}
 	return strings.Join(append(words, toolargs.Quote(reports[i].Name)), " ")
 }

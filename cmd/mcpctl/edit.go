@@ -62,7 +62,7 @@ func (o *removeOptions) run(cmd *cobra.Command, a *app, args []string) error {
 	if err != nil {
 		return err
 	}
-	c, err := a.loadConfig(cmd.Context())
+	c, err := a.loadEditable(cmd.Context())
 	if err != nil {
 		return err
 	}
@@ -119,7 +119,7 @@ func (a *app) setEnabled(cmd *cobra.Command, args []string, enabled bool) error 
 	if err != nil {
 		return err
 	}
-	c, err := a.loadConfig(cmd.Context())
+	c, err := a.loadEditable(cmd.Context())
 	if err != nil {
 		return err
 	}

@@ -339,17 +339,26 @@ func fileFailure(err error, first *config.Error) failure {
 // unsetFailure is an entry that needs variables which are not set.
 func unsetFailure(e *config.UnsetError) failure {
 	var places, exports []string
+	known := true // all of them are variables
 	for _, v := range e.Vars {
 		places = append(places, v.Name+" (in "+v.Place+")")
+		if hint := v.Hint(); hint != "" {
+			known = false
+			exports = append(exports, hint)
+			continue
+		}
 		if export := "export " + v.Name + "=…"; !slices.Contains(exports, export) {
 			exports = append(exports, export)
 		}
 	}
-	noun := "variable"
-	if len(exports) > 1 {
-		noun = "variables"
+	what := "variable not set"
+	switch {
+	case !known:
+		what = "not known here"
+	case len(exports) > 1:
+		what = "variables not set"
 	}
-	f := newFailure(classConfig, fmt.Sprintf("%s not set: %s", noun, strings.Join(places, ", ")), exports...)
+	f := newFailure(classConfig, fmt.Sprintf("%s: %s", what, strings.Join(places, ", ")), exports...)
 	f.Server = e.Server
 	if e.Server != "" {
 		f.said = e.Server + ": " + f.Message

@@ -48,6 +48,8 @@ type getDocument struct {
 	Version int `json:"version"`
 	serverBody
 	Values map[string]valueBody `json:"values"`
+	// Notes are what another client's file says and mcpctl has no place for.
+	Notes []string `json:"notes,omitempty"`
 }
 
 // valueBody is one value and where it comes from.
@@ -63,11 +65,11 @@ func (a *app) get(cmd *cobra.Command, name string) error {
 	}
 	server, ok := c.Server(name)
 	if !ok {
-		return c.NotFound(name)
+		return a.notFound(cmd.Context(), c, name)
 	}
 	values := valuesOf(server)
 	if a.json() {
-		doc := getDocument{Version: documentVersion, serverBody: newServerBody(server), Values: map[string]valueBody{}}
+		doc := getDocument{Version: documentVersion, serverBody: newServerBody(server), Values: map[string]valueBody{}, Notes: noteTexts(server)}
 		for _, v := range values {
 			doc.Values[v.key] = valueBody{v.value, v.source}
 		}
@@ -84,6 +86,9 @@ func (a *app) get(cmd *cobra.Command, name string) error {
 	}
 	if err := t.Write(a.out(), a.screen()); err != nil {
 		return err
+	}
+	if server.Foreign != nil {
+		a.tellNotes(server.Name, server.Foreign.Notes)
 	}
 	if server.Err != nil {
 		f, _ := classify(server.Err, false)
@@ -184,6 +189,9 @@ func valuesOf(original config.Server) []entryValue {
 		}
 		for _, name := range slices.Sorted(maps.Keys(s.Env)) {
 			add("env."+name, s.Env[name], s.Env[name])
+		}
+		if s.Foreign != nil && s.Foreign.EnvFile != "" {
+			add("envFile", s.Foreign.EnvFile, s.Foreign.EnvFile)
 		}
 		switch {
 		case s.InheritEnv.All:

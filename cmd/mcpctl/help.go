@@ -375,6 +375,11 @@ ${NAME:-default} or ${env:NAME}; $$ is a dollar. It is replaced when the server
 is used, and one that is not set is an error then. A relative name of a file
 in tls starts in the working directory, ~/ in the home directory.
 
+The files of other clients (Claude Desktop, Claude Code, Cursor, VS Code,
+Windsurf, Cline, Gemini CLI, Zed) are read as they are, each with its own keys
+and variables: --config FILE takes one, which is how a pipeline checks the file
+of a repository, and --from CLIENT finds the user's own. They are never edited.
+
 mcpctl get NAME shows each value and where it comes from.
 `
 

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -45,6 +46,7 @@ stand for several. With --check all are contacted at once, each within its own
 limits, and the exit code is 1 if any of them fails.`,
 		Example: `  mcpctl list
   mcpctl list --check 'prod-*'
+  mcpctl list --from cursor
   mcpctl list --check -o json`,
 		Annotations:       listFormats(),
 		ValidArgsFunction: a.completeEntries(1 << 10),
@@ -148,9 +150,13 @@ func (o *listOptions) run(cmd *cobra.Command, a *app, args []string) error {
 		return err
 	}
 	servers, err := named(c, args)
+	if missing, ok := errors.AsType[*config.NotFoundError](err); ok {
+		return a.notFound(cmd.Context(), c, missing.Name)
+	}
 	if err != nil {
 		return err
 	}
+	a.tellNotes(c.Path, c.Notes)
 	for i := range servers {
 		if servers[i].Err == nil {
 			if err := o.apply(cmd.Flags(), &servers[i]); err != nil {
@@ -269,7 +275,9 @@ func (a *app) overview(cmd *cobra.Command) error {
 		_, err := fmt.Fprintf(a.out(), "\nNext: mcpctl list --check, mcpctl tools %s%s, or mcpctl help\n", a.configWords(), toolargs.Quote(c.Servers[0].Name))
 		return err
 	}
-	_, err = fmt.Fprint(a.out(), "No servers yet. Add one: mcpctl add NAME URL, or try the built-in one: mcpctl tools demo\n")
+	lines := []string{"No servers yet. Add one: mcpctl add NAME URL, or try the built-in one: mcpctl tools demo"}
+	lines = append(lines, a.offers(cmd.Context())...)
+	_, err = io.WriteString(a.out(), strings.Join(lines, "\n")+"\n")
 	return err
 }
 

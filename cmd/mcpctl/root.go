@@ -88,13 +88,16 @@ func newRootCmd(a *app) *cobra.Command {
 			root.AddCommand(c)
 		}
 	}
-	add(groupServers, newAddCmd(a), newListCmd(a), newGetCmd(a), newRemoveCmd(a), newEnableCmd(a), newDisableCmd(a))
-	add(groupUse, newToolsCmd(a), newCallCmd(a), newPingCmd(a), newDoctorCmd(a))
+	list, get, status := newListCmd(a), newGetCmd(a), newStatusCmd(a)
+	tools, call, ping, doctor := newToolsCmd(a), newCallCmd(a), newPingCmd(a), newDoctorCmd(a)
+	a.registerFrom(list, get, status, tools, call, ping, doctor)
+	add(groupServers, newAddCmd(a), list, get, newRemoveCmd(a), newEnableCmd(a), newDisableCmd(a))
+	add(groupUse, tools, call, ping, doctor)
 	add(groupOther, newCompletionCmd(), newVersionCmd(a), newDemoServerCmd(a))
 	help := newHelpCmd(a)
 	help.GroupID = groupOther
 	root.SetHelpCommand(help)
-	root.AddCommand(newStatusCmd(a))
+	root.AddCommand(status)
 	root.AddCommand(extraCommands()...)
 	root.InitDefaultHelpFlag()
 	finishFlags(root)
@@ -104,7 +107,7 @@ func newRootCmd(a *app) *cobra.Command {
 // globalFlags registers the flags that every command has.
 func (a *app) globalFlags(flags *pflag.FlagSet) {
 	g := &a.global
-	flags.StringVar(&g.config, "config", "", "use this configuration `file`; - is standard input")
+	flags.StringVar(&g.config, "config", "", "use this configuration `file`, also another client's; - is stdin")
 	flags.StringVarP(&g.output, "output", "o", "", "write this `format`: text, json, or name for lists")
 	flags.BoolVar(&g.json, "json", false, "short for -o json")
 	flags.StringVarP(&g.jq, "jq", "q", "", "filter the JSON with a jq `expression`; strings come out raw")
@@ -122,6 +125,9 @@ func (a *app) prepare(cmd *cobra.Command) error {
 	}
 	if g.config == "" && cmd.Flags().Changed("config") {
 		return usagef("--config: the name of the file is empty")
+	}
+	if f := cmd.Flags().Lookup("from"); f != nil && f.Changed && g.from == "" {
+		return usagef("--from: the name of the client is empty").hint("known are %s", strings.Join(clientNames(), ", "))
 	}
 	if err := a.checkFormat(cmd); err != nil {
 		return err

@@ -269,7 +269,14 @@ func (a *app) loadConfig(ctx context.Context) (*config.Config, error) {
 		return nil, err
 	}
 	c, err := await(ctx, func() (*config.Config, error) {
-		if path == "-" {
+		switch {
+		case a.global.from != "":
+			format, path, err := a.client()
+			if err != nil {
+				return nil, err
+			}
+			return config.LoadClient(path, format)
+		case path == "-":
 			return config.LoadReader(path, a.io.In)
 		}
 		return config.Load(path)
@@ -304,6 +311,10 @@ func await[T any](ctx context.Context, fn func() (T, error)) (T, error) {
 
 // configPath returns the configuration file's place.
 func (a *app) configPath() (string, error) {
+	if a.global.from != "" {
+		_, path, err := a.client()
+		return path, err
+	}
 	if a.global.config != "" {
 		return a.global.config, nil
 	}
@@ -391,6 +402,8 @@ func (a *app) resolveAll(cmd *cobra.Command, f *serverFlags, args []string) ([]c
 func (a *app) find(cmd *cobra.Command, f *serverFlags, args []string) (config.Server, []string, error) {
 	dash := cmd.ArgsLenAtDash()
 	switch {
+	case a.global.from != "" && (f.stdio != "" || f.command && dash >= 0):
+		return config.Server{}, nil, usagef("--from takes a server from a client, and a command is one by itself: choose one")
 	case f.command && dash >= 0 && f.stdio != "":
 		return config.Server{}, nil, usagef("--stdio and -- both start a command: choose one")
 	case f.command && dash > 0:
@@ -434,8 +447,7 @@ func (a *app) findOne(ctx context.Context, f *serverFlags, word string) (config.
 	switch {
 	case ok && !server.Enabled && !f.includeDisabled:
 		return config.Server{}, &configError{
-			server: word, message: "the server is disabled",
-			hint: "mcpctl " + a.configWords() + "enable " + toolargs.Quote(word) + ", or for once: --include-disabled",
+			server: word, message: "the server is disabled", hint: a.disabledHint(c, word),
 		}
 	case ok:
 		return server, nil
@@ -448,12 +460,23 @@ func (a *app) findOne(ctx context.Context, f *serverFlags, word string) (config.
 		return config.Server{}, usagef("no server %q, and no name has spaces in it; a command goes into --stdio", word)
 	case looksLikeHost(word):
 		return config.Server{}, usagef("no server %q", word).hint("for a URL: http://%s", word)
-	case len(c.Servers) == 0:
-		return config.Server{}, usagef("no server %q: there are none %s", word, a.configPlace()).
-			hint("mcpctl %sadd %s URL", a.configWords(), toolargs.Quote(word)).
-			hint("mcpctl %sadd %s -- COMMAND ARG…", a.configWords(), toolargs.Quote(word))
+	case len(c.Servers) == 0 && len(a.elsewhere(ctx, word)) == 0:
+		e := usagef("no server %q: there are none %s", word, a.configPlace())
+		if c.Format == nil {
+			e.hint("mcpctl %sadd %s URL", a.configWords(), toolargs.Quote(word)).
+				hint("mcpctl %sadd %s -- COMMAND ARG…", a.configWords(), toolargs.Quote(word))
+		}
+		return config.Server{}, e
 	}
-	return config.Server{}, c.NotFound(word)
+	return config.Server{}, a.notFound(ctx, c, word)
+}
+
+// disabledHint says how to use a server that is disabled.
+func (a *app) disabledHint(c *config.Config, word string) string {
+	if c.Format != nil {
+		return "for once: --include-disabled"
+	}
+	return "mcpctl " + a.configWords() + "enable " + toolargs.Quote(word) + ", or for once: --include-disabled"
 }
 
 // findSome returns the servers that a name or a glob means.

@@ -152,7 +152,10 @@ func (a *app) inserted(cmd *cobra.Command, more ...string) string {
 // configWords returns --config and its file with a space after it, if the command line names one: what is suggested
 // means the same file then.
 func (a *app) configWords() string {
-	if a.global.config == "" {
+	switch {
+	case a.global.from != "":
+		return "--from " + a.global.from + " "
+	case a.global.config == "":
 		return ""
 	}
 	return "--config " + toolargs.Quote(a.global.config) + " "

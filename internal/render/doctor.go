@@ -98,11 +98,12 @@ func (d *doctor) write() {
 		d.everything()
 		d.cause(0)
 	case d.several && d.r.Verdict == probe.Pass:
-		if !slices.ContainsFunc(d.r.Results, func(r probe.Result) bool { return r.Stage() == "recovery" }) {
+		if !slices.ContainsFunc(d.r.Results, func(r probe.Result) bool { return r.Stage() == "recovery" || r.Shown }) {
 			return // the table has its line
 		}
 		d.headline()
 		d.stage("recovery")
+		d.remarks()
 	case d.r.Verdict == probe.Fail:
 		before := d.b.Len()
 		d.headline()
@@ -301,6 +302,9 @@ const mostFailures = 4
 func (d *doctor) remarks() {
 	fix, failures := "", 0
 	for _, r := range d.r.Results {
+		if r.Status == probe.Pass && r.Shown && d.r.Verdict != probe.Fail && !d.warned(r.Stage()) {
+			d.paragraph("  "+mark(d.s, r.Status)+" ", OneLine(r.Message), Plain)
+		}
 		if r.Status == probe.Fail && (d.r.Cause == nil || r.ID != d.r.Cause.Check) {
 			if failures++; failures <= mostFailures {
 				d.paragraph(fmt.Sprintf("  %s %s: ", mark(d.s, r.Status), r.ID), OneLine(r.Message), Plain)
@@ -335,6 +339,11 @@ func (d *doctor) others() {
 		parts[0] = "also   " + parts[0]
 		d.flow(parts)
 	}
+}
+
+// warned reports whether a check of a stage has something to mend: that is told, and comes first.
+func (d *doctor) warned(stage string) bool {
+	return slices.ContainsFunc(d.r.Results, func(r probe.Result) bool { return r.Stage() == stage && r.Status == probe.Warn })
 }
 
 // everything writes every check with its evidence.

@@ -35,6 +35,10 @@ type Config struct {
 	Defaults Defaults
 	// Servers are the entries, in the order of the file.
 	Servers []Server
+	// Format is that of another client's file, which is read and never edited; nil for mcpctl's own.
+	Format *Format
+	// Notes are what another client's file says and mcpctl has no place for, as far as it concerns no single entry.
+	Notes []Note
 }
 
 // Defaults are the values for every server that does not say otherwise. Zero means not set.
@@ -97,6 +101,9 @@ type Server struct {
 	// built-in value.
 	Sources map[string]Source
 
+	// Foreign is set for an entry that came from another client's file.
+	Foreign *Foreign
+
 	// Err is what is wrong with this entry alone; the other entries of the file still work. It is reported when the
 	// entry is used.
 	Err error
@@ -146,6 +153,7 @@ func (s Server) Clone() Server {
 	s.Tools.Exclude = slices.Clone(s.Tools.Exclude)
 	s.Health = s.Health.clone()
 	s.Smoke = cloneSmoke(s.Smoke)
+	s.Foreign = s.Foreign.clone()
 	s.Sources = maps.Clone(s.Sources)
 	return s
 }
@@ -166,6 +174,22 @@ func (c *Config) Server(name string) (Server, bool) {
 		}
 	}
 	return Server{}, false
+}
+
+// Editable returns why the file cannot be edited: it is another client's. The error is an *Error.
+func (c *Config) Editable() error {
+	if c.Format == nil {
+		return nil
+	}
+	return notEdited(c.Path, *c.Format)
+}
+
+// notEdited is the refusal to change another client's file.
+func notEdited(file string, f Format) *Error {
+	if !f.Known() {
+		return &Error{File: file, Message: "is another client's file, which is read but not edited", Hint: "change it by hand, or leave --config out"}
+	}
+	return &Error{File: file, Message: "is " + f.Title + "'s file, which is read but not edited", Hint: "change it in " + f.Title + ", or leave --config out"}
 }
 
 // Target returns what the entry points at, as people would write it: the URL, or the command line, unexpanded.

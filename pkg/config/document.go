@@ -26,6 +26,9 @@ type Document struct {
 // newDocument parses the text of a file strictly.
 func newDocument(name, text string) (*Document, error) {
 	d := &Document{name: name}
+	if _, format, err := parseAny(name, []byte(text)); err == nil && format != nil {
+		return nil, notEdited(name, *format)
+	}
 	if err := d.load(text); err != nil {
 		return nil, err
 	}

@@ -288,7 +288,7 @@ func TestEditErrorsChangeNothing(t *testing.T) {
 		{"remove what was merged", "servers:\n  <<: {a: {command: x}}\n", func(d *Document) error { return d.Remove("a") }, `config.yaml: server "a": comes from a merge key (<<); remove it there by hand`},
 		{"rename what was merged", "servers:\n  <<: {a: {command: x}}\n", func(d *Document) error { return d.Rename("a", "b") }, `config.yaml: server "a": is not named here, but through an alias or a merge key (<<); rename it by hand`},
 		{"disable what is no mapping", "servers:\n  a: 5\n", func(d *Document) error { return d.SetEnabled("a", false) }, `config.yaml: server "a": is not a mapping, so it cannot be edited; replace or remove it`},
-		{"JSON", `{"servers": {}}`, func(*Document) error { return nil }, `config.yaml: is in JSON or flow style, which is read but not edited; write it as block style YAML, or edit it by hand`},
+		{"JSON", `{"version": 1, "servers": {}}`, func(*Document) error { return nil }, `config.yaml: is in JSON or flow style, which is read but not edited; write it as block style YAML, or edit it by hand`},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

@@ -69,6 +69,8 @@ type entry struct {
 	key *yaml.Node
 	// at is where each key is written, nested ones as "headers.Authorization" and "args[1]".
 	at map[string]*yaml.Node
+	// written are the names that another client has for keys of ours.
+	written map[string]string
 }
 
 // read reads one key into s.
@@ -282,12 +284,16 @@ func (e *entry) check(s Server) {
 		failed[err.Key] = true
 	}
 	broken := len(e.errs) > 0
-	for _, p := range append(nameProblems(s.Name), append(s.problems(), s.writtenProblems()...)...) {
+	for _, p := range append(s.ownNameProblems(), append(s.problems(), s.writtenProblems()...)...) {
+		key := p.key
+		if written, ok := e.written[key]; ok {
+			key = written
+		}
 		// With something else wrong, what seems to be missing may only be misspelt.
-		if failed[p.key] || p.missing && broken {
+		if failed[key] || p.missing && broken {
 			continue
 		}
-		e.fail(e.place(p.key), p.key, p.message, p.hint)
+		e.fail(e.place(p.key), key, p.message, p.hint)
 	}
 }
 

@@ -17,12 +17,40 @@ const shortestSecret = 4
 type UnsetError struct {
 	Server string
 	Vars   []UnsetVar
+	// NoDefaults is set for an entry of a client that knows no ${NAME:-default}.
+	NoDefaults bool
 }
 
 // UnsetVar is one variable that is not set, and where the entry needs it: "headers.Authorization", "args[1]", "url".
 type UnsetVar struct {
 	Name  string
 	Place string
+	// Client is set for a value that only another client has, or asks for: it is that client's title, and About what the
+	// client's file says of the value.
+	Client string
+	About  string
+}
+
+// Hint returns what to do about a value that only another client has, "" for a variable.
+func (v UnsetVar) Hint() string {
+	if v.Client == "" {
+		return ""
+	}
+	key, name, _ := strings.Cut(v.Place, ".")
+	what := fmt.Sprintf("${%s} is a value that %s has, or asks for", v.Name, v.Client)
+	if v.Name == "workspaceFolder" || v.Name == "workspaceFolderBasename" {
+		what = fmt.Sprintf("${%s} is the folder that is open in %s", v.Name, v.Client)
+	}
+	if v.About != "" {
+		what += fmt.Sprintf(" (%q)", v.About)
+	}
+	switch key {
+	case "env":
+		return what + fmt.Sprintf("; for this run: --env %s=…", name)
+	case "headers":
+		return what + fmt.Sprintf("; for this run: --header '%s: …'", name)
+	}
+	return what + "; examine the entry as it is then, with --stdio or by its URL"
 }
 
 // Error returns the variables with their places.
@@ -35,7 +63,15 @@ func (e *UnsetError) Error() string {
 	for i, v := range e.Vars {
 		names[i] = fmt.Sprintf("%s (in %s)", v.Name, v.Place)
 	}
-	if len(names) == 1 {
+	if hint := e.Vars[0].Hint(); hint != "" {
+		return fmt.Sprintf("%snot known here: %s; %s", server, strings.Join(names, ", "), hint)
+	}
+	switch {
+	case e.NoDefaults && len(names) == 1:
+		return fmt.Sprintf("%svariable not set: %s; set it", server, names[0])
+	case e.NoDefaults:
+		return fmt.Sprintf("%svariables not set: %s; set them", server, strings.Join(names, ", "))
+	case len(names) == 1:
 		return fmt.Sprintf("%svariable not set: %s; set it, or write ${%s:-default}", server, names[0], e.Vars[0].Name)
 	}
 	return fmt.Sprintf("%svariables not set: %s; set them, or write ${NAME:-default}", server, strings.Join(names, ", "))
@@ -53,7 +89,7 @@ func (s Server) Expand(lookup func(string) (string, bool), home string) (Server,
 	if s.Err != nil {
 		return Server{}, nil, s.Err
 	}
-	x := &expansion{server: s.Name, lookup: lookup, home: home}
+	x := &expansion{server: s.Name, lookup: lookup, home: home, foreign: s.Foreign, constants: s.Foreign.constants(home)}
 	out := s.Clone()
 	out.Command = x.withHome(placedText{"command", s.Command})
 	for i, arg := range s.Args {
@@ -64,6 +100,7 @@ func (s Server) Expand(lookup func(string) (string, bool), home string) (Server,
 		out.Env[name] = value.text
 		x.noteSecret(name, value)
 	}
+	x.expandEnvFile(&out, s.Foreign)
 	out.Cwd = x.withHome(placedText{"cwd", s.Cwd})
 	address := x.expand(placedText{"url", s.URL})
 	out.URL = address.text
@@ -86,12 +123,15 @@ func (s Server) Expand(lookup func(string) (string, bool), home string) (Server,
 
 // expansion is the work of one Expand.
 type expansion struct {
-	server  string
-	lookup  func(string) (string, bool)
-	home    string
-	secrets []string
-	unset   []UnsetVar
-	errs    []error
+	server string
+	lookup func(string) (string, bool)
+	home   string
+	// foreign is set for another client's entry, and constants are what its placeholders stand for.
+	foreign   *Foreign
+	constants map[string]string
+	secrets   []string
+	unset     []UnsetVar
+	errs      []error
 }
 
 // expanded is a value, and what variables contributed to it.
@@ -114,7 +154,15 @@ func (x *expansion) expand(t placedText) expanded {
 			b.WriteString(p.text)
 			continue
 		}
-		value, ok := x.lookup(p.name)
+		if value, known := x.constants[p.name]; known {
+			b.WriteString(value)
+			continue
+		}
+		placeholder := x.placeholder(p.name)
+		value, ok := "", false
+		if placeholder == nil {
+			value, ok = x.lookup(p.name)
+		}
 		switch {
 		case p.hasFallback && value == "":
 			b.WriteString(p.fallback)
@@ -122,7 +170,11 @@ func (x *expansion) expand(t placedText) expanded {
 			b.WriteString(value)
 			out.variables = append(out.variables, value)
 		default:
-			if v := (UnsetVar{p.name, t.place}); !slices.Contains(x.unset, v) {
+			v := UnsetVar{Name: p.name, Place: t.place}
+			if placeholder != nil {
+				v.Client, v.About = x.foreign.Format.Title, placeholder.About
+			}
+			if !slices.Contains(x.unset, v) {
 				x.unset = append(x.unset, v)
 			}
 		}
@@ -131,9 +183,25 @@ func (x *expansion) expand(t placedText) expanded {
 	return out
 }
 
+// placeholder returns the placeholder of another client that a name in a reference is, nil if it is a variable.
+func (x *expansion) placeholder(name string) *Placeholder {
+	if x.foreign == nil {
+		return nil
+	}
+	for _, p := range x.foreign.Placeholders {
+		if p.Kind != PlaceholderLiteral && p.Text == "${"+name+"}" {
+			return &p
+		}
+	}
+	return nil
+}
+
 // withHome expands a value that may begin with ~. Only a ~ that is written counts, not one that a variable brings.
 func (x *expansion) withHome(t placedText) string {
 	rest, found := strings.CutPrefix(t.value, "~")
+	if x.foreign != nil && x.foreign.Format.NoHome {
+		return x.expand(t).text
+	}
 	if !found || rest != "" && rest[0] != '/' && rest[0] != '\\' {
 		return x.expand(t).text
 	}
@@ -152,7 +220,9 @@ func (x *expansion) fail(place, message string) {
 func (x *expansion) err() error {
 	errs := x.errs
 	if len(x.unset) > 0 {
-		errs = append(errs, &UnsetError{Server: x.server, Vars: x.unset})
+		errs = append(errs, &UnsetError{
+			Server: x.server, Vars: x.unset, NoDefaults: x.foreign != nil && !x.foreign.Format.syntax.braced,
+		})
 	}
 	if len(errs) == 1 {
 		return errs[0]

@@ -85,7 +85,7 @@ func TestExpandReportsAllUnsetVariables(t *testing.T) {
 	if !errors.As(err, &unset) {
 		t.Fatalf("not an *UnsetError: %v", err)
 	}
-	want := []UnsetVar{{"HOST", "url"}, {"TOKEN", "headers.Authorization"}, {"TOKEN", "headers.X-Again"}}
+	want := []UnsetVar{{Name: "HOST", Place: "url"}, {Name: "TOKEN", Place: "headers.Authorization"}, {Name: "TOKEN", Place: "headers.X-Again"}}
 	if unset.Server != "web" || !slices.Equal(unset.Vars, want) {
 		t.Errorf("got %+v, want %+v", unset, want)
 	}

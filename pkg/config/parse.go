@@ -34,12 +34,49 @@ const aliasBudget = 100_000
 // with the file (syntax, unknown or repeated top-level keys, server names that are not unique, more than one document,
 // another version) is an error; what is wrong inside one entry is in that Server's Err. Every single error is an *Error;
 // several are joined.
+//
+// The file may be another client's; its format is known by its content. See [Format] and [Foreign].
 func Parse(name string, data []byte) (*Config, error) {
-	root, syntaxErr := parseTree(name, data)
-	if syntaxErr != nil {
-		return nil, syntaxErr
+	root, format, err := parseAny(name, data)
+	switch {
+	case err != nil:
+		return nil, err
+	case format != nil:
+		return readForeign(name, root, *format)
 	}
 	return read(name, root)
+}
+
+// parseAny returns the tree of a file, and the format if it is another client's.
+func parseAny(name string, data []byte) (*yaml.Node, *Format, error) {
+	isJSON := looksLikeJSON(data)
+	if isJSON {
+		root, err := parseJSON(name, data)
+		if err == nil {
+			format, err := recognise(name, root, true)
+			if err != nil {
+				return nil, nil, err
+			}
+			return root, format, nil
+		}
+		if isJSONName(name) {
+			return nil, nil, err
+		}
+		// It may be YAML in flow style after all.
+		if root, yamlErr := parseTree(name, data); yamlErr == nil {
+			return root, nil, nil
+		}
+		return nil, nil, err
+	}
+	root, syntaxErr := parseTree(name, data)
+	if syntaxErr != nil {
+		return nil, nil, syntaxErr
+	}
+	format, err := recognise(name, root, false)
+	if err != nil {
+		return nil, nil, err
+	}
+	return root, format, nil
 }
 
 // read makes a Config of a tree.
@@ -48,7 +85,7 @@ func read(name string, root *yaml.Node) (*Config, error) {
 	if root == nil {
 		return cfg, nil
 	}
-	p := &parser{file: name, left: aliasBudget + 4*countNodes(root)}
+	p := &parser{file: name, left: aliasBudget + 4*countNodes(root), serversKey: "servers"}
 	top := p.scope("")
 	var servers *field
 	for _, f := range top.fields(root, "") {
@@ -83,8 +120,10 @@ func read(name string, root *yaml.Node) (*Config, error) {
 // topLevelHint explains a key that belongs to another client.
 func topLevelHint(key string) string {
 	switch key {
-	case "mcpServers", "mcp_servers", "context_servers", "mcp":
+	case "mcp_servers", "mcp":
 		return fmt.Sprintf("%q is the key of another client's format, which this version does not read; mcpctl's own is \"servers\"", key)
+	case "mcp_server", "mcpServer", "mcpservers", "MCPServers":
+		return `did you mean "mcpServers"?`
 	}
 	return ""
 }
@@ -92,6 +131,8 @@ func topLevelHint(key string) string {
 // parser is what the scopes of one file share.
 type parser struct {
 	file string
+	// serversKey is the key that holds the servers.
+	serversKey string
 	// left is how many more values may be looked at; negative when there were too many.
 	left int
 	// defaults are the file's, and defaultSources where they come from, by key.
@@ -188,7 +229,7 @@ func (c *scope) collect(m *yaml.Node, path string, open map[*yaml.Node]bool) []f
 			continue
 		}
 		if earlier, ok := at[name.Value]; ok {
-			if path == "servers" && c.server == "" {
+			if path == c.serversKey && c.server == "" {
 				c.fail(key, "", fmt.Sprintf("the server %q is there twice, in lines %d and %d", name.Value, earlier.Line, key.Line), "rename or remove one")
 			} else {
 				c.fail(key, below(path, name.Value), fmt.Sprintf("is there twice, in lines %d and %d", earlier.Line, key.Line), "keep one")

@@ -67,7 +67,12 @@ func parseReference(inner string) (part, error) {
 		if strings.HasPrefix(name, "env:") {
 			name = rest
 		}
-	case "file", "keyring", "input":
+	case "input", "command", "config":
+		// Only the client whose file it is in has the value.
+		if strings.HasPrefix(inner, kind+":") {
+			return part{name: inner}, nil
+		}
+	case "file", "keyring":
 		if strings.HasPrefix(name, kind+":") {
 			return part{}, fmt.Errorf("this version does not support ${%s:…} yet; use a variable, ${NAME}", kind)
 		}

@@ -25,8 +25,16 @@ type problem struct {
 // problem is an *Error with its key, several are joined. The values are taken as written, before Expand. An ad-hoc
 // server whose name is a URL is no entry; its values are checked by Expand.
 func (s Server) Validate() error {
-	problems := append(nameProblems(s.Name), append(s.problems(), s.writtenProblems()...)...)
+	problems := append(s.ownNameProblems(), append(s.problems(), s.writtenProblems()...)...)
 	return problemsError(s.Name, problems)
+}
+
+// ownNameProblems says why the entry cannot have its name.
+func (s Server) ownNameProblems() []problem {
+	if s.Foreign != nil {
+		return foreignNameProblems(s.Name)
+	}
+	return nameProblems(s.Name)
 }
 
 // ValidateName reports why name cannot be the name of an entry.
@@ -304,8 +312,18 @@ func (s Server) writtenProblems() []problem {
 	for _, t := range s.texts() {
 		if !utf8.ValidString(t.value) {
 			found = append(found, problem{key: t.place, message: "is not UTF-8 text, which a file cannot hold"})
-		} else if _, err := parseTemplate(t.value); err != nil {
+			continue
+		}
+		parts, err := parseTemplate(t.value)
+		if err != nil {
 			found = append(found, problem{key: t.place, message: err.Error()})
+			continue
+		}
+		for _, p := range parts {
+			if s.Foreign == nil && isAsked(p.name) {
+				kind, _, _ := strings.Cut(p.name, ":")
+				found = append(found, problem{key: t.place, message: fmt.Sprintf("${%s:…} is for other clients' files; use a variable, ${NAME}", kind)})
+			}
 		}
 	}
 	return found

@@ -2,6 +2,7 @@ package probe
 
 import (
 	"context"
+	"strings"
 )
 
 func configEntry() Check {
@@ -18,9 +19,22 @@ Nothing can be started or reached with an entry that is not valid.`,
 				err = entry.Validate()
 			}
 			if err != nil {
-				return Finding{Status: Fail, Message: err.Error(), Class: "config", Fix: "correct the entry in the configuration"}
+				where := "the configuration"
+				if fromClient(t) {
+					where = "its file"
+				}
+				return Finding{Status: Fail, Message: err.Error(), Class: "config", Fix: "correct the entry in " + where}
 			}
-			return pass("valid")
+			f := pass("valid")
+			if fromClient(t) && len(t.Server.Foreign.Notes) > 0 {
+				var notes []string
+				for _, n := range t.Server.Foreign.Notes {
+					notes = append(notes, n.String())
+				}
+				f.Detail = strings.Join(notes, "\n")
+				f.Data = map[string]any{"notes": notes}
+			}
+			return f
 		},
 	}
 }

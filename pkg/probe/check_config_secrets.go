@@ -20,7 +20,14 @@ Keep it in the environment and write ${NAME}.`,
 			for i, l := range literal {
 				places[i] = l.Place
 			}
-			return warn("literal secret in "+strings.Join(places, ", "), "put the value into a variable and write ${NAME} in its place")
+			message, reference := "literal secret in "+strings.Join(places, ", "), "${NAME}"
+			if fromClient(t) {
+				if reference = format(t).Reference; reference == "" {
+					// Nothing that its owner could change.
+					return pass(message + "; no other form is known for the files of " + format(t).Title)
+				}
+			}
+			return warn(message, "put the value into a variable and write "+reference+" in its place")
 		},
 	}
 }

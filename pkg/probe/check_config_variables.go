@@ -2,6 +2,10 @@ package probe
 
 import (
 	"context"
+	"errors"
+	"strings"
+
+	"github.com/mcpctl/mcpctl/pkg/config"
 )
 
 func configVariables() Check {
@@ -20,7 +24,22 @@ server would get the placeholder for a token, and refuse it with an error that h
 				t.OnSecrets(secrets)
 			}
 			if err != nil {
-				return Finding{Status: Fail, Message: err.Error(), Class: "config", Fix: "set the variables, or give defaults: ${NAME:-default}"}
+				fix := "set the variables, or give defaults: ${NAME:-default}"
+				var unset *config.UnsetError
+				isUnset := errors.As(err, &unset)
+				switch {
+				case isUnset && unset.Vars[0].Hint() != "":
+					fix = unset.Vars[0].Hint()
+				case isUnset && fromClient(t):
+					fix = "set the variables where mcpctl runs, and where " + format(t).Title + " is started"
+				case fromClient(t):
+					fix = "correct the entry in its file"
+				}
+				message := err.Error()
+				if isUnset && unset.Vars[0].Hint() != "" {
+					message = strings.TrimSuffix(message, "; "+fix)
+				}
+				return Finding{Status: Fail, Message: message, Class: "config", Fix: fix}
 			}
 			t.expanded = expanded
 			return pass("all set")

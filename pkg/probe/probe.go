@@ -49,6 +49,8 @@ type Finding struct {
 	// Instead is, for a check that is skipped because another one tells more of what it saw, that check: what needs the one
 	// needs the other, too.
 	Instead string
+	// Shown says that people want to read the message although the check passed.
+	Shown bool
 	// partial is set when the check was interrupted and what it measured until then holds.
 	partial bool
 }

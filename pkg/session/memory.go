@@ -84,7 +84,7 @@ func readMemory(path string) ([]byte, error) {
 // entryHash identifies an entry by what decides how its server is reached and whom it takes us for.
 func entryHash(server config.Server) (string, error) {
 	s := server.Clone()
-	s.Name, s.Enabled, s.Sources, s.Err = "", false, nil, nil
+	s.Name, s.Enabled, s.Sources, s.Foreign, s.Err = "", false, nil, nil, nil
 	s.ConnectTimeout, s.Timeout, s.MaxTimeout, s.Wait, s.SessionWait = 0, 0, 0, 0, 0
 	s.Keepalive, s.Retry, s.Breaker = 0, config.Retry{}, config.Breaker{}
 	s.Health = nil

@@ -1,0 +1,30 @@
+package probe
+
+import (
+	"context"
+	"fmt"
+)
+
+func clientStartLimit() Check {
+	return Check{
+		ID: "client.start-limit", Title: "it starts within the client's limit", Needs: []string{sessionOpenID},
+		Why: `Clients wait for a server to start for a time of their own, and give up then. A package that npx or uvx fetches anew with each
+release takes longer than usual on just that day.`,
+		Remedy:  `Install the package beforehand, so that starting it downloads nothing, or raise the client's limit where it has one.`,
+		Applies: func(t *Target) bool { return fromClient(t) && format(t).StartLimitOf(t.Server) > 0 },
+		Run: func(ctx context.Context, t *Target) Finding {
+			s, err := t.open(ctx)
+			if err != nil {
+				return failure(err)
+			}
+			client := format(t)
+			took, limit := s.Info().Elapsed, client.StartLimitOf(t.Server)
+			f := pass(fmt.Sprintf("%s of the %s that %s waits", FormatElapsed(took), FormatElapsed(limit), client.Title))
+			if took > limit {
+				f = warn(fmt.Sprintf("the opening took %s, and %s waits %s", FormatElapsed(took), client.Title, FormatElapsed(limit)), client.StartRemedy)
+			}
+			f.Data = map[string]any{"start_ms": milliseconds(took), "limit_ms": milliseconds(limit)}
+			return f
+		},
+	}
+}
