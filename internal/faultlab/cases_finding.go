@@ -118,11 +118,11 @@ func findingCases() []Case {
 		},
 		{
 			ID: "CASE-207", Name: "tools-contradict", Area: "finding", Over: HTTP | Stdio, Level: 2,
-			Title:   "Annotations and output schemas that cannot be",
+			Title:   "Annotations and output schemas that nobody can use",
 			Source:  ownSource,
 			Symptom: "Clients ask before harmless tools, or drop the list.",
 			Cause:   "Nobody reads the schema of the schema.",
-			Repro: `Tool both is read-only and destructive; tool yes has readOnlyHint "yes"; tool rows has an
+			Repro: `Tool both is read-only and destructive, which is odd and harmless; tool yes has readOnlyHint "yes"; tool rows has an
 			outputSchema of type array; tool bare has no description.`,
 			Right: "Works; doctor warns of each.",
 			Exit:  "ok.",

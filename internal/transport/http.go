@@ -122,6 +122,8 @@ type HTTP struct {
 	forged  string
 	// issued are the session ids that the server gave, and that it was not asked to end.
 	issued []string
+	// deleted is the status with which the server answered the latest DELETE, 0 if it was not asked, or did not answer.
+	deleted int
 	// legacyOpened is set when the first response has come on the stream of the legacy transport.
 	legacyOpened bool
 	// prefix is the path of a proxy that the endpoint event of the legacy transport left out, "" if it left out none.
@@ -436,9 +438,18 @@ func (h *HTTP) noteSession(req *http.Request, resp *http.Response) {
 		h.issued = append(h.issued, id)
 	}
 	if req.Method == http.MethodDelete {
+		h.deleted = resp.StatusCode
 		gone := req.Header.Get(sessionHeader)
 		h.issued = slices.DeleteFunc(h.issued, func(id string) bool { return id == gone })
 	}
+}
+
+// Deleted returns the status with which the server answered the DELETE of the session, 0 if it was not asked, or did not
+// answer.
+func (h *HTTP) Deleted() int {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.deleted
 }
 
 // Abandoned returns the ids of the sessions that the server opened and was not asked to end.

@@ -7,7 +7,7 @@ import (
 
 func clientDifference() Check {
 	return Check{
-		ID: "client.difference", Title: "it works from this terminal", Needs: []string{"session.reuse", "tools.list"}, Applies: fromClient,
+		ID: "client.difference", Title: "it works from this terminal", Needs: append(usable(), "tools.list"), Applies: fromClient,
 		Why: `A server that works here and fails in its client is not broken: something around it differs. What can differ is named, as far
 as it is known of the client.`,
 		Remedy: `Change one of the differences at a time: begin with a full path for the command, and the variables in env.`,

@@ -32,7 +32,7 @@ usual paths are tried.`,
 					f.Fix = "use " + other + " instead: an MCP server answers there"
 				}
 				return f
-			case e.RPC != nil || e.Phase == "notifications/initialized":
+			case e.RPC != nil || e.Class == session.ClassProtocol || e.Phase == "notifications/initialized":
 				return pass("POST is answered with JSON-RPC")
 			}
 			return skip("nothing answered that could be judged: see " + sessionOpenID)

@@ -9,11 +9,12 @@ import (
 
 func toolsAnnotations() Check {
 	return Check{
-		ID: "tools.annotations", Title: "annotations agree with each other", Needs: []string{"tools.list"}, Applies: announcesTools,
+		ID: "tools.annotations", Title: "annotations are true or false", Needs: []string{"tools.list"}, Applies: announcesTools,
 		Why: `Annotations say whether a tool only reads (readOnlyHint), may destroy something (destructiveHint), and whether calling it
 twice does no harm (idempotentHint). Clients ask a person before some tools and not before others because of them, and mcpctl repeats
-a lost call only if they allow it. Hints are true or false; anything else says nothing.`,
-		Remedy: `Write the hints as true or false, and do not call a tool both read-only and destructive.`,
+a lost call only if they allow it. Hints are true or false; anything else says nothing. What is read-only is not destructive,
+whatever else it says.`,
+		Remedy: `Write the hints as true or false.`,
 		Run: func(ctx context.Context, t *Target) Finding {
 			tools, err := t.tools(ctx)
 			if err != nil {
@@ -54,9 +55,6 @@ func annotationProblem(raw json.RawMessage) string {
 		if v := string(hints[name]); v != "" && v != "true" && v != "false" && v != "null" {
 			return fmt.Sprintf("%s is %s, neither true nor false", name, firstWords(v))
 		}
-	}
-	if string(hints["readOnlyHint"]) == "true" && string(hints["destructiveHint"]) == "true" {
-		return "it is both read-only and destructive"
 	}
 	return ""
 }

@@ -767,7 +767,7 @@ func (o *opening) middleware(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
 		switch method {
 		case "server/discover":
-			if o.modern {
+			if o.modern || o.server.Protocol >= modernVersion && o.server.Protocol < "a" { // nothing else will do
 				defer o.timed(method, time.Now())
 				return next(ctx, method, req)
 			}

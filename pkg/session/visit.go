@@ -59,6 +59,15 @@ const visitID = "mcpctl-visit"
 // Visits reports whether [Session.Visit] can be used: the session goes over streamable HTTP.
 func (s *Session) Visits() bool { return s.http != nil && s.stream == nil }
 
+// Deleted returns the HTTP status with which the server answered the DELETE of the session, 0 if it was not asked, or did not
+// answer.
+func (s *Session) Deleted() int {
+	if s.http == nil {
+		return 0
+	}
+	return s.http.Deleted()
+}
+
 // Visit makes one HTTP request that belongs to the session. The failure is an [*Error] when no HTTP answer came. See the
 // MCP specification, 2025-11-25, "Streamable HTTP".
 func (s *Session) Visit(ctx context.Context, v Visit) (Reply, error) {
