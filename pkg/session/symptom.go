@@ -752,6 +752,11 @@ func (o *opening) explainChild(e *Error, child *transport.Child, c transport.Com
 		}
 		return
 	}
+	if row == "late" { // it may have been slow: a fact, and not yet the cause
+		e.Evidence = slices.Insert(e.Evidence, 0, means)
+		e.Hint, e.Symptom = do, row
+		return
+	}
 	sep := ": "
 	if e.kind == kindTimeout {
 		sep = "; "
