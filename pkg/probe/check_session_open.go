@@ -18,8 +18,11 @@ func sessionOpen() Check {
 initialized notification. For a child process, what it wrote to standard error and its exit status usually name the cause.`,
 		Remedy: `Read the evidence below the cause: the end of standard error and the exit status of a child, the status and the first bytes of an HTTP answer.`,
 		Run: func(ctx context.Context, t *Target) Finding {
+			var framed *framing
 			if stdio(t) {
 				t.askRuntime(ctx)
+				framed = t.askFraming(ctx)
+				defer framed.end(false)
 			}
 			s, err := t.open(ctx)
 			if session.ClassOf(err) == session.ClassSession && remotely(t) {
@@ -27,7 +30,7 @@ initialized notification. For a child process, what it wrote to standard error a
 			}
 			if err != nil {
 				f := lostInOpening(failure(err))
-				t.tryFraming(ctx, &f)
+				t.tryFraming(ctx, framed, &f)
 				return f
 			}
 			info, limits := s.Info(), t.sup.Limits()
