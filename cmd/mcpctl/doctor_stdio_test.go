@@ -56,6 +56,7 @@ func doctorStdioFaults() map[string]stdioFault {
 		// Processes and their streams.
 		"stdio-banner":         warns("session.noise"),
 		"stdio-exit-1":         ended(`exit status 1: the Python module "fastmcpp" is not installed`, `ModuleNotFoundError`, `virtual environment`),
+		"stdio-line-1m":        warns("tools.size"),
 		"stdio-ignore-eof":     warns("shutdown.close"),
 		"stdio-grandchild":     warns("shutdown.close"),
 		"stdio-ignore-term":    warns("shutdown.close"),
@@ -75,6 +76,7 @@ func doctorStdioFaults() map[string]stdioFault {
 		"list-never":           {flags: " --timeout 2s", verdict: "fail", check: "tools.list", class: classTimeout, says: []string{`no answer within timeout 2s`}},
 		"proto-future":         {verdict: "fail", check: "session.open", class: classProtocol, says: []string{`2099-01-01`, `update the older side`}},
 		"caps-lie-prompts":     warns("protocol.capabilities"),
+		"caps-lie-logging":     warns("protocol.capabilities"),
 		"caps-no-tools":        warns("protocol.capabilities"),
 		"ping-unsupported":     warns("protocol.ping"),
 		"ping-odd-error":       warns("protocol.ping"),
@@ -82,6 +84,8 @@ func doctorStdioFaults() map[string]stdioFault {
 		// Messages.
 		"framing-input":  silent(`it answers only to Content-Length framing \(LSP\), not MCP stdio`, `one line of JSON`),
 		"framing-output": warns("session.noise"),
+		"id-string":      warns("protocol.ids"),
+		"stale-frame":    warns("protocol.messages"),
 	}
 }
 

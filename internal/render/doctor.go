@@ -295,20 +295,12 @@ func (d *doctor) table(title string, rows [][]string) {
 	}
 }
 
-// mostFailures is how many failures beside the cause are shown without Verbose.
-const mostFailures = 4
-
-// remarks writes what should be mended and does not stop anything, what could not be checked, and what failed beside the cause.
+// remarks writes what should be mended and does not stop anything, and what could not be checked.
 func (d *doctor) remarks() {
-	fix, failures := "", 0
+	fix := ""
 	for _, r := range d.r.Results {
-		if r.Status == probe.Pass && r.Shown && d.r.Verdict != probe.Fail && !d.warned(r.Stage()) {
+		if r.Status == probe.Pass && r.Shown && !d.warned(r.Stage()) {
 			d.paragraph("  "+mark(d.s, r.Status)+" ", OneLine(r.Message), Plain)
-		}
-		if r.Status == probe.Fail && (d.r.Cause == nil || r.ID != d.r.Cause.Check) {
-			if failures++; failures <= mostFailures {
-				d.paragraph(fmt.Sprintf("  %s %s: ", mark(d.s, r.Status), r.ID), OneLine(r.Message), Plain)
-			}
 		}
 		if r.Status == probe.Warn || r.Status == probe.Unknown {
 			d.paragraph(fmt.Sprintf("  %s %s: ", mark(d.s, r.Status), r.ID), OneLine(r.Message), Plain)
@@ -318,26 +310,37 @@ func (d *doctor) remarks() {
 			fix = r.Fix
 		}
 	}
-	if more := failures - mostFailures; more > 0 {
-		d.line("  %s %d more failed; with -v all are shown", mark(d.s, probe.Fail), more)
-	}
 }
 
-// others names, for a server that failed, what else there is to mend: the cause comes first, and -v has the rest.
+// mostFailures is how many failures beside the cause are shown without Verbose.
+const mostFailures = 4
+
+// others tells, for a server that failed, what else there is to mend: further failures, a line each, and the names of the
+// checks that warn. The cause comes first, and -v has the rest.
 func (d *doctor) others() {
-	var parts []string
+	var failed, warned []string
 	for _, r := range d.r.Results {
-		if (d.r.Cause == nil || r.ID != d.r.Cause.Check) && (r.Status == probe.Warn || r.Status == probe.Unknown || r.Status == probe.Fail) {
-			parts = append(parts, mark(d.s, r.Status)+" "+OneLine(r.ID))
+		switch {
+		case d.r.Cause != nil && r.ID == d.r.Cause.Check:
+		case r.Status == probe.Fail:
+			failed = append(failed, fmt.Sprintf("  %s %s: %s", mark(d.s, r.Status), OneLine(r.ID), OneLine(r.Message)))
+		case r.Status == probe.Warn || r.Status == probe.Unknown:
+			warned = append(warned, mark(d.s, r.Status)+" "+OneLine(r.ID))
 		}
 	}
-	const most = 3 // they fit on a line
-	if len(parts) > most {
-		parts = append(parts[:most], d.s.Paint(Faint, fmt.Sprintf("… %d more with -v", len(parts)-most)))
+	for _, line := range failed[:min(len(failed), mostFailures)] {
+		d.line("%s", Cut(line, d.s.Width))
 	}
-	if len(parts) > 0 {
-		parts[0] = "also   " + parts[0]
-		d.flow(parts)
+	if more := len(failed) - mostFailures; more > 0 {
+		d.line("  %s %d more failed; with -v all are shown", mark(d.s, probe.Fail), more)
+	}
+	const most = 3 // they fit on a line
+	if len(warned) > most {
+		warned = append(warned[:most], d.s.Paint(Faint, fmt.Sprintf("… %d more with -v", len(warned)-most)))
+	}
+	if len(warned) > 0 {
+		warned[0] = "also   " + warned[0]
+		d.flow(warned)
 	}
 }
 

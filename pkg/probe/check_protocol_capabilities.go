@@ -43,7 +43,8 @@ them; what was announced and does not work is an error to them.`,
 					problems = append(problems, fmt.Sprintf("%s works (%d entries) and is not announced", c.method, len(list.Items)))
 				}
 			}
-			if caps.Logging != nil && s.Info().Era == session.EraLegacy && t.hung == "" && t.crowded() == nil {
+			if caps.Logging != nil && //nolint:staticcheck // deprecated in the modern era, and this is the other
+				s.Info().Era == session.EraLegacy && t.hung == "" && t.crowded() == nil {
 				if e := t.refusesLevel(ctx); e != nil {
 					problems = append(problems, "logging is announced and logging/setLevel is answered with an error: "+e.Message)
 				}

@@ -11,6 +11,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"maps"
 	"mime"
 	"net/http"
 	"net/http/httptrace"
@@ -180,9 +181,7 @@ func (s *Session) visitRequest(ctx context.Context, v Visit, reply *Reply) (*htt
 // visitBody returns the JSON-RPC request of a visit.
 func (s *Session) visitBody(v Visit) []byte {
 	params := map[string]any{}
-	for name, value := range v.Params {
-		params[name] = value
-	}
+	maps.Copy(params, v.Params)
 	if !s.legacy() {
 		const prefix = "io.modelcontextprotocol/"
 		params["_meta"] = map[string]any{
