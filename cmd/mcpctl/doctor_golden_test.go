@@ -128,6 +128,8 @@ func healthyRuns() []findingRun {
 		config("tools: {include: [echo]}"),
 		config("health: {tool: echo, args: {text: hi}, expect: {contains: hi}}"),
 		{faultRun: faultRun{do: "doctor --stdio no-such-program", over: faultlab.Stdio}},
+		{faultRun: faultRun{do: "doctor --stdio {DIR}/config.yaml", config: "enabled: true", over: faultlab.Stdio}},
+		{faultRun: faultRun{do: "doctor --stdio 'faultlab stdio healthy YOUR_API_KEY'", over: faultlab.Stdio}},
 		{faultRun: faultRun{do: "doctor demo", over: faultlab.Stdio}},
 		{faultRun: faultRun{do: "doctor demo --protocol 2026-07-28", over: faultlab.Stdio}},
 	}
@@ -281,8 +283,19 @@ func (r *findingResult) examine(t *testing.T) bool {
 // checksElsewhere are the checks whose faults other tests plant, with the reason.
 func checksElsewhere() map[string]string {
 	return map[string]string{
-		"recovery.kill":  "TestDrillKnowsWhenItDoesNotKnow of package probe",
-		"recovery.fresh": "TestDrillFails of package probe",
+		"command.runtime":     "TestRuntime of package session: it takes an old runtime",
+		"client.command":      "TestClientCommand of package probe",
+		"client.environment":  "TestClientEnvironment of package probe",
+		"client.placeholders": "TestClientPlaceholders of package probe",
+		"client.start-limit":  "TestClientLimits of package probe",
+		"client.tools":        "TestClientLimits of package probe",
+		"client.names":        "TestClientLimits of package probe",
+		"client.difference":   "the script doctor_client: it only tells",
+		"baseline.complete":   "the script doctor_baseline",
+		"baseline.unchanged":  "the script doctor_baseline",
+		"call.smoke":          "the script doctor_smoke: its rows are the calls",
+		"recovery.kill":       "TestDrillKnowsWhenItDoesNotKnow of package probe",
+		"recovery.fresh":      "TestDrillFails of package probe",
 	}
 }
 
