@@ -325,7 +325,7 @@ func (d *doctor) others() {
 		case r.Status == probe.Fail:
 			failed = append(failed, fmt.Sprintf("  %s %s: %s", mark(d.s, r.Status), OneLine(r.ID), OneLine(r.Message)))
 		case r.Status == probe.Warn || r.Status == probe.Unknown:
-			warned = append(warned, mark(d.s, r.Status)+" "+OneLine(r.ID))
+			warned = append(warned, mark(d.s, r.Status)+" "+Cut(OneLine(r.ID), max(d.s.Width-12, 8))) // beside "also"
 		}
 	}
 	for _, line := range failed[:min(len(failed), mostFailures)] {

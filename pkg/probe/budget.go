@@ -11,9 +11,12 @@ import (
 // limit of its own.
 func Budget(t *Target, checks []Check) time.Duration {
 	total := budgetSlack
+	lists := false
 	for _, c := range checks {
 		switch {
 		case c.Applies != nil && !c.Applies(t):
+		case c.lists:
+			lists = true
 		case c.Budget != nil:
 			total += c.Budget(t)
 		case c.Limit == 0:
@@ -23,6 +26,9 @@ func Budget(t *Target, checks []Check) time.Duration {
 		default:
 			total += requestBudget(t)
 		}
+	}
+	if lists {
+		total += listBudget(t)
 	}
 	return total
 }

@@ -13,6 +13,8 @@ import (
 func authAccess() Check {
 	return Check{
 		ID: "auth.access", Title: "access is granted", Needs: []string{"http.endpoint"}, Applies: overHTTP, Limit: ownLimits,
+		Budget: func(*Target) time.Duration { return defaultLimit }, // the opening is over, and the chain has a bound of its own
+
 		Why: `401 means that the server wants authorization, or does not accept the one it got: an OAuth login, when it describes one, or
 a static token. 403 means that it knows who asks, and refuses: a scope is missing, or a right.`,
 		Remedy: `Give the server the credential that it wants. A token usually goes into a header: mcpctl add NAME URL --header 'Authorization: Bearer ${TOKEN}'.`,

@@ -8,8 +8,8 @@ const baselineCompleteID = "baseline.complete"
 func baselineComplete() Check {
 	return Check{
 		ID: baselineCompleteID, Title: "a baseline can be written",
-		Needs:  append(usable(), "tools.list", "resources.list", "prompts.list"),
-		Budget: listBudget, Limit: ownLimits,
+		Needs: append(usable(), "tools.list", "resources.list", "prompts.list"),
+		Limit: ownLimits, lists: true,
 		Why: `With --write-baseline FILE the definitions of all tools, prompts, resources and resource templates are kept. What is
 kept has to be all of it: a list that was cut short, or that holds two tools of one name, would let the next comparison tell of
 changes that never happened, or hide those that did. Nothing is written then, nor when another check of the server failed.`,

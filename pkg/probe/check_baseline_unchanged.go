@@ -11,7 +11,7 @@ const (
 func baselineUnchanged() Check {
 	return Check{
 		ID: baselineID, Title: baselineTitle, Needs: usable(),
-		Budget: listBudget, Limit: ownLimits,
+		Limit: ownLimits, lists: true,
 		Why: `A server can change what it says about its tools at any time, and clients take the new words without a question: a
 changed description is a way to make a model do what nobody agreed to. With --baseline FILE every change is a row of its own,
 baseline.tool.NAME, and has a grade. Breaking: something was removed, an argument is required, less is accepted than before, or

@@ -11,7 +11,7 @@ import (
 
 func protocolCapabilities() Check {
 	return Check{
-		ID: "protocol.capabilities", Title: "capabilities match", Needs: usable(), Limit: ownLimits,
+		ID: "protocol.capabilities", Title: "capabilities match", Needs: usable(), Limit: ownLimits, lists: true,
 		Why: `Clients ask only for what the server announced in its capabilities. What works and was not announced is invisible to
 them; what was announced and does not work is an error to them.`,
 		Remedy: `Announce in initialize what works, and only that.`,

@@ -7,7 +7,7 @@ import (
 
 func protocolPagination() Check {
 	return Check{
-		ID: "protocol.pagination", Title: "lists have an end", Needs: usable(), Limit: ownLimits,
+		ID: "protocol.pagination", Title: "lists have an end", Needs: usable(), Limit: ownLimits, lists: true,
 		Why: `Lists come in pages: a nextCursor asks for more, and the last page has none. A server that always sends one, be it empty,
 sends simple clients into an endless loop (170,000 requests in a minute have been seen), and others stop after the first page. From
 protocol 2026-07-28 on, an empty cursor is one like any other.`,

@@ -6,7 +6,7 @@ import (
 
 func resourcesList() Check {
 	return Check{
-		ID: "resources.list", Title: "resources are listed", Needs: usable(), Limit: ownLimits,
+		ID: "resources.list", Title: "resources are listed", Needs: usable(), Limit: ownLimits, lists: true,
 		Why:     `A server that announced resources must answer the list of them, on all pages; clients show it to people, who choose.`,
 		Remedy:  `Answer resources/list, or do not announce resources.`,
 		Applies: announcesResources,

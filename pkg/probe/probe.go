@@ -74,6 +74,8 @@ type Check struct {
 	// Budget is the most that a check with limits of its own takes, for the deadline of a run. If nil, it is what a few
 	// requests take.
 	Budget func(*Target) time.Duration
+	// lists is set for a check that asks for lists: each is asked for once, whoever asks first.
+	lists bool
 	// Run asks. It must end when ctx does.
 	Run func(context.Context, *Target) Finding
 	// Each asks in place of Run, for a check that makes a row for each of many things. The IDs of the rows are of the
