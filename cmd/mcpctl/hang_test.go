@@ -413,7 +413,7 @@ func (t hangTarget) config() string {
 	if t.transport != "" {
 		entry["transport"] = t.transport
 	}
-	text, _ := json.Marshal(map[string]any{"servers": map[string]any{"s": entry}}) // maps of strings have no way to fail
+	text, _ := json.Marshal(map[string]any{"version": 1, "servers": map[string]any{"s": entry}}) // maps of strings have no way to fail
 	return string(text)
 }
 

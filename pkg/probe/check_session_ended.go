@@ -27,7 +27,7 @@ of the server. Asked is with the id of the session that has just been ended.`,
 			if f := t.crowded(); f != nil {
 				return *f
 			}
-			reply, err := s.Visit(ctx, session.Visit{Method: "ping"})
+			reply, err := s.Visit(ctx, session.Visit{Method: t.lightMethod(s)})
 			if deleted := s.Deleted(); err == nil && !reply.Refused() && deleted >= 200 && deleted < 300 {
 				f := warn(fmt.Sprintf("DELETE is accepted (%d), and the session is answered all the same", deleted),
 					"forget the session on DELETE, and answer its id with 404; answer DELETE with 405 if sessions cannot be ended")
@@ -36,7 +36,7 @@ of the server. Asked is with the id of the session that has just been ended.`,
 			}
 			if err == nil && !reply.Refused() { // it does not let sessions be ended
 				const madeUp = "mcpctl-made-up-session"
-				reply, err = s.Visit(ctx, session.Visit{Method: "ping", Header: map[string]string{"Mcp-Session-Id": madeUp}})
+				reply, err = s.Visit(ctx, session.Visit{Method: t.lightMethod(s), Header: map[string]string{"Mcp-Session-Id": madeUp}})
 			}
 			switch {
 			case err != nil:

@@ -37,7 +37,7 @@ func pause(ctx context.Context, d time.Duration) bool {
 // use makes a request: ping, where there is one, else what harmless makes. A server that does not answer ping may still
 // work, and protocol.ping tells of it.
 func use(ctx context.Context, t *Target) error {
-	if t.opened.Info().Era == session.EraModern {
+	if t.pingless || t.opened.Info().Era == session.EraModern {
 		_, err := harmless(ctx, t)
 		return err
 	}
@@ -63,6 +63,7 @@ func use(ctx context.Context, t *Target) error {
 		if alive := <-pinged; alive {
 			return nil
 		}
+		t.pingless = true
 		return err
 	}
 }

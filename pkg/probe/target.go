@@ -58,6 +58,8 @@ type Target struct {
 	listErrs map[string]error
 	// repeated tells of the lists that had to be asked for twice, by method.
 	repeated map[string]string
+	// pingless is set when a ping was not answered as soon as another request was.
+	pingless bool
 	// hung is the first list method that was not answered within its limit, "" if all were.
 	hung string
 	// runtime is the question for the version of a stdio server's runtime, nil until it is asked.

@@ -29,10 +29,18 @@ func (t *Target) visitor(ctx context.Context) (*session.Session, string, *Findin
 		f := skip("the server speaks " + s.Info().Transport)
 		return nil, "", &f
 	}
-	if s.Info().Era == session.EraModern {
-		return s, "server/discover", nil
+	return s, t.lightMethod(s), nil
+}
+
+// lightMethod is the method of the request that costs a server least, and that it answers.
+func (t *Target) lightMethod(s *session.Session) string {
+	switch {
+	case s.Info().Era == session.EraModern:
+		return "server/discover"
+	case t.pingless:
+		return harmlessMethod(s)
 	}
-	return s, "ping", nil
+	return "ping"
 }
 
 // crowded returns the finding of a check that could do without its request at a server that counts them, nil if the server
