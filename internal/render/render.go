@@ -118,14 +118,22 @@ func wrapWords(text string, width int) string {
 			switch {
 			case current == "":
 				current = word
-			case ansi.StringWidth(current)+1+ansi.StringWidth(word) <= width:
+			case len(word) <= 16*width && ansi.StringWidth(current)+1+ansi.StringWidth(word) <= width:
 				current += " " + word
 			default:
 				out = append(out, current)
 				current = word
 			}
-			for ansi.StringWidth(current) > width {
-				head := ansi.Truncate(current, width, "")
+			for {
+				// A character takes a few bytes: no more than the beginning is looked at, however long the word is.
+				start := current[:min(len(current), 16*width)]
+				if len(start) == len(current) && ansi.StringWidth(current) <= width {
+					break
+				}
+				head := ansi.Truncate(start, width, "")
+				if head == "" {
+					break
+				}
 				out = append(out, head)
 				current = current[len(head):]
 			}

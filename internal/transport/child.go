@@ -134,7 +134,8 @@ type Child struct {
 	tail    []string
 	noise   Noise
 	pending map[string]pendingCall
-	givenUp string // the id of the request that was given up last
+	// givenUp are the ids of requests that were given up, the latest last: what is answered all the same is late, not wrong.
+	givenUp []string
 }
 
 // Noise is what a child wrote to its standard output that is not MCP.
@@ -292,6 +293,8 @@ type Ending struct {
 	Elapsed time.Duration
 	// Exit tells how the process ended.
 	Exit Exit
+	// Leader is set when the process itself ended by the end of standard input, and only others of its group did not.
+	Leader bool
 	// LeftRunning is set when some process of the group outlived even SIGKILL.
 	LeftRunning bool
 }
@@ -316,7 +319,7 @@ func (k *Child) Stop(hurry context.Context, grace Grace) {
 		close(k.closed)
 		_ = k.stdin.Close()
 		if !k.ends(hurry, grace.EOF, HastyGrace.EOF) {
-			end.By = "sigterm"
+			end.By, end.Leader = "sigterm", k.Exit() != nil
 			k.group.terminate()
 			if !k.ends(hurry, grace.Term, HastyGrace.Term) {
 				end.By = "sigkill"
@@ -613,7 +616,7 @@ func (k *Child) deliver(e envelope, data []byte) []byte {
 	}
 	call, ok := k.pending[id]
 	delete(k.pending, id)
-	over, late := k.fault != nil, id == k.givenUp && id != ""
+	over, late := k.fault != nil, slices.Contains(k.givenUp, id) && id != ""
 	k.mu.Unlock()
 	if !ok {
 		if late {
@@ -621,6 +624,9 @@ func (k *Child) deliver(e envelope, data []byte) []byte {
 		}
 		if !over { // what comes later was asked for, by a request that was given up at the end
 			k.Strays.Add(1)
+			if late {
+				return data
+			}
 			k.Odd.note(OddStray, "a response with the id %.40s, which no request has", e.ID)
 		}
 		return data
@@ -897,7 +903,7 @@ func (k *Child) expect(ctx context.Context, msg envelope, ex *Exchange) *Fault {
 		k.mu.Lock()
 		defer k.mu.Unlock()
 		if _, ok := k.pending[msg.id()]; ok {
-			k.givenUp = msg.id()
+			k.givenUp = remembered(k.givenUp, msg.id())
 		}
 		delete(k.pending, msg.id())
 	})

@@ -49,6 +49,17 @@ func canonicalID(raw json.RawMessage) string {
 	return string(raw)
 }
 
+// maxGivenUp bounds the ids that are remembered of requests that were given up.
+const maxGivenUp = 64
+
+// remembered adds an id to the latest ones.
+func remembered(ids []string, id string) []string {
+	if len(ids) >= maxGivenUp {
+		ids = ids[1:]
+	}
+	return append(ids, id)
+}
+
 // withID returns the message with its id replaced.
 func withID(message []byte, id json.RawMessage) []byte {
 	var whole map[string]json.RawMessage

@@ -120,6 +120,8 @@ type HTTP struct {
 	mu      sync.Mutex
 	pending map[string]pendingCall
 	forged  string
+	// givenUp are the ids of requests that were given up, the latest last: what is answered all the same is late, not wrong.
+	givenUp []string
 	// issued are the session ids that the server gave, and that it was not asked to end.
 	issued []string
 	// deleted is the status with which the server answered the latest DELETE, 0 if it was not asked, or did not answer.
@@ -246,6 +248,18 @@ func (h *HTTP) RoundTrip(req *http.Request) (*http.Response, error) {
 	ctx, cancel := context.WithCancelCause(req.Context())
 	stop := context.AfterFunc(h.ctx, func() { cancel(context.Cause(h.ctx)) })
 	release := func() { stop(); cancel(nil) }
+	if h.opts.Legacy && req.Method == http.MethodPost { // its answer would come on a stream that is no more
+		over := make(chan struct{})
+		go func() {
+			select {
+			case <-h.ended:
+				cancel(h.endErr)
+			case <-over:
+			}
+		}()
+		plain := release
+		release = sync.OnceFunc(func() { close(over); plain() })
+	}
 
 	x := &roundTrip{h: h, caller: req.Context(), cancel: cancel, fault: Fault{Method: req.Method, URL: bareURL(req.URL)}}
 	if h.ctx.Err() != nil { // the context above ends a moment later
@@ -498,6 +512,9 @@ func (x *roundTrip) headers(r *http.Request) {
 func (x *roundTrip) netFault(err error) error {
 	if cause := context.Cause(x.h.ctx); cause != nil {
 		return x.fail(Fault{Kind: KindSevered, Err: cause})
+	}
+	if ended := x.h.EndErr(); ended != nil && x.h.opts.Legacy && x.caller.Err() == nil {
+		return x.fail(Fault{Kind: KindSevered, Err: ended})
 	}
 	if x.caller.Err() != nil {
 		if x.fault.Written {
@@ -880,7 +897,14 @@ func (h *HTTP) expect(ctx context.Context, msg envelope, ex *Exchange) {
 	defer h.mu.Unlock()
 	h.pending[msg.id()] = pendingCall{id: msg.ID, ex: ex}
 	// What nobody waits for any more is not kept.
-	context.AfterFunc(ctx, func() { h.forget(msg) })
+	context.AfterFunc(ctx, func() {
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		if _, open := h.pending[msg.id()]; open {
+			h.givenUp = remembered(h.givenUp, msg.id())
+		}
+		delete(h.pending, msg.id())
+	})
 }
 
 // onAnswer sets what is done when the response to a request has been delivered.
@@ -906,9 +930,12 @@ func (h *HTTP) deliver(e envelope, data []byte) []byte {
 	h.legacyOpened = h.opts.Legacy
 	call, ok := h.pending[e.id()]
 	delete(h.pending, e.id())
+	late := slices.Contains(h.givenUp, e.id())
 	h.mu.Unlock()
 	if !ok {
-		h.stray(e)
+		if !late {
+			h.stray(e)
+		}
 		return data
 	}
 	h.Odd.own(e, envelope{ID: call.id})

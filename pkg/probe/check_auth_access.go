@@ -1,6 +1,7 @@
 package probe
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/http"
@@ -57,11 +58,26 @@ func (t *Target) refusal(ctx context.Context, f Finding) Finding {
 		}
 	case a.Resource != nil:
 		f.Message = "login required (OAuth): HTTP 401, and no token was sent"
+	case otherScheme(a) != "":
+		f.Message = fmt.Sprintf("the server wants %s authorization: HTTP 401, and none was sent", otherScheme(a))
+		f.Fix = fmt.Sprintf("give it what the scheme wants: --header 'Authorization: %s ${CREDENTIAL}'", otherScheme(a))
 	default:
 		f.Message = "the server wants authorization: HTTP 401, and no token was sent; it offers no OAuth metadata, so it probably wants a static token"
 	}
 	f.Detail = strings.TrimSpace(said + "\n" + f.Detail)
 	return f
+}
+
+// otherScheme is the scheme of the challenges if none of them is of OAuth, "" else.
+func otherScheme(a session.Authorization) string {
+	scheme := ""
+	for _, c := range a.Challenges {
+		if strings.EqualFold(c.Scheme, "Bearer") || strings.EqualFold(c.Scheme, "DPoP") {
+			return ""
+		}
+		scheme = cmp.Or(scheme, firstWords(c.Scheme))
+	}
+	return scheme
 }
 
 // challenged returns a parameter of the challenges, "" if none has it.

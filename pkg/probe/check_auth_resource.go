@@ -12,7 +12,7 @@ address is no document.`,
 		Run: func(ctx context.Context, t *Target) Finding {
 			a := t.authorization(ctx)
 			if a.Resource == nil {
-				if len(a.Challenges) == 0 {
+				if len(a.Challenges) == 0 || otherScheme(a) != "" {
 					f := skip("there is none: the server probably wants a static token")
 					f.Detail = asked(a.ResourcePlaces)
 					return f

@@ -35,7 +35,17 @@ expired. Clients refuse any other, usually without saying why.`,
 			}
 			d := tls.Dialer{Config: r.TLS}
 			conn, err := d.DialContext(ctx, "tcp", net.JoinHostPort(r.Host, r.Port))
-			if err != nil {
+			switch limit := session.LimitsFor(t.expanded).Connect; {
+			case err == nil:
+			case wanted:
+				return certificateDemanded()
+			case ctx.Err() != nil:
+				return Finding{
+					Status: Fail, Class: string(session.ClassTimeout),
+					Message: fmt.Sprintf("TLS: no answer to the handshake within %s (%s)", min(netTime, limit.Value), limit),
+					Fix:     "see what listens on that port: it takes the connection and says nothing; a proxy or a firewall in between does that, too",
+				}
+			default:
 				return Finding{Status: Fail, Class: "connect", Message: session.TLSMessage(err), Fix: session.TLSHint(err)}
 			}
 			defer func() { _ = conn.Close() }()
@@ -44,13 +54,17 @@ expired. Clients refuse any other, usually without saying why.`,
 				return Finding{Status: Unknown, Message: "the server showed no certificate"}
 			}
 			if wanted && demandsCertificate(secured) {
-				return Finding{
-					Status: Fail, Class: "connect", Message: "TLS: the server requires a client certificate",
-					Fix: "give it one: --cert-file FILE --key-file FILE, or the keys tls.cert_file and tls.key_file",
-				}
+				return certificateDemanded()
 			}
 			return certificate(secured.ConnectionState(), r.Unverified)
 		},
+	}
+}
+
+func certificateDemanded() Finding {
+	return Finding{
+		Status: Fail, Class: "connect", Message: "TLS: the server requires a client certificate",
+		Fix: "give it one: --cert-file FILE --key-file FILE, or the keys tls.cert_file and tls.key_file",
 	}
 }
 

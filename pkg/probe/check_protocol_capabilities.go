@@ -1,9 +1,11 @@
 package probe
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/mcpctl/mcpctl/pkg/session"
@@ -22,16 +24,16 @@ them; what was announced and does not work is an error to them.`,
 			}
 			caps := s.Info().Capabilities
 			var problems, announced, unanswered []string
-			for _, c := range []struct {
-				name, method string
-				announced    bool
-			}{
+			promises := []promise{
 				{"tools", "tools/list", caps.Tools != nil},
 				{"resources", "resources/list", caps.Resources != nil},
 				{"prompts", "prompts/list", caps.Prompts != nil},
-			} {
-				list, err := t.list(ctx, c.method)
+			}
+			slices.SortStableFunc(promises, func(a, b promise) int { return cmp.Compare(b2i(b.announced), b2i(a.announced)) })
+			for _, c := range promises {
+				list, err := t.offered(ctx, c.method, c.announced)
 				switch {
+				case err != nil && !c.announced: // protocol.unknown-method tells of silence
 				case err != nil:
 					unanswered = append(unanswered, c.method)
 				case c.announced:
@@ -77,4 +79,37 @@ func (t *Target) refusesLevel(ctx context.Context) *session.Error {
 		return e
 	}
 	return nil
+}
+
+// promise is a list that a server's capabilities announce, or do not.
+type promise struct {
+	name, method string
+	announced    bool
+}
+
+func b2i(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// offered asks for a list. One that is not announced is waited for a short while only, and once: the server owes no answer but
+// an error.
+func (t *Target) offered(ctx context.Context, method string, announced bool) (session.List, error) {
+	if announced {
+		return t.list(ctx, method)
+	}
+	if t.hung != "" || t.mute {
+		return session.List{}, errors.New("not asked")
+	}
+	ctx, cancel := context.WithTimeout(ctx, visitTime)
+	defer cancel()
+	s := t.current(ctx)
+	if s == nil {
+		return session.List{}, errors.New("no session is open")
+	}
+	list, err := s.List(ctx, method)
+	t.mute = session.ClassOf(err) == session.ClassTimeout || ctx.Err() != nil
+	return list, err
 }

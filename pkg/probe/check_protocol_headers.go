@@ -4,18 +4,21 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/mcpctl/mcpctl/pkg/session"
 )
 
 func protocolHeaders() Check {
 	return Check{
-		ID: "protocol.headers", Title: "headers are checked", Needs: usable(), Applies: remotely, Limit: visitTime,
+		ID: "protocol.headers", Title: "headers are checked", Needs: usable(), Applies: remotely, Limit: ownLimits, Budget: func(*Target) time.Duration { return visitTime },
 		Why: `From protocol 2026-07-28 on, MCP-Protocol-Version and Mcp-Method repeat what the body says, so that proxies can route by
 them. A request in which they differ from the body, or name a version that the server does not know, must be refused with 400: else
 a proxy lets pass what it should have stopped.`,
 		Remedy: `Compare MCP-Protocol-Version with the versions that the server knows, and Mcp-Method with the body; answer 400 where they do not fit.`,
 		Run: func(ctx context.Context, t *Target) Finding {
+			ctx, cancel := context.WithTimeout(ctx, t.patience(2))
+			defer cancel()
 			s, method, f := t.visitor(ctx)
 			if f != nil {
 				return *f

@@ -4,8 +4,8 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
-	"time"
 
 	"github.com/mcpctl/mcpctl/pkg/session"
 )
@@ -20,7 +20,7 @@ const defaultConnections = 8
 func sessionAffinity() Check {
 	return Check{
 		ID: affinityID, Title: "session is known on every connection", Needs: []string{"session.reuse"}, Applies: remotely,
-		Limit: ownLimits, Budget: func(*Target) time.Duration { return 2 * visitTime },
+		Limit: ownLimits, Budget: requestBudget,
 		Why: `Requests of one session may come over any TCP connection. Behind a load balancer they reach any of several instances,
 and one that keeps sessions in its own memory does not know those of the others: about half of all requests fail with "session not
 found", and scaling down to one instance cures it. So one harmless request of the session is made on each of eight new connections
@@ -34,23 +34,79 @@ at once (--connections N). Without a session, every instance must answer.`,
 			if f != nil {
 				return *f
 			}
-			ctx, cancel := context.WithTimeout(ctx, visitTime)
+			n := t.connections()
+			within, cancel := context.WithTimeoutCause(ctx, t.patience(n), fmt.Errorf("no answer within %s", t.patience(n)))
 			defer cancel()
-			replies, errs := make([]session.Reply, t.connections()), make([]error, t.connections())
+			replies, errs := make([]session.Reply, n), make([]error, n)
 			var all sync.WaitGroup
 			for i := range replies {
-				all.Go(func() { replies[i], errs[i] = s.Visit(ctx, session.Visit{Method: method}) })
+				all.Go(func() { replies[i], errs[i] = s.Visit(within, session.Visit{Method: method}) })
 			}
 			all.Wait()
-			for i, r := range replies { // was it the instance, or too much at once? session.streams tells of that
-				if errs[i] != nil || r.Status >= 500 && !r.Lost {
-					replies[i], errs[i] = s.Visit(ctx, session.Visit{Method: method})
+			d := disperse(s.ID() != "", replies, errs)
+			if d.broken > 0 {
+				if again := t.askAgain(ctx, s, method, &d, replies, errs); again != nil {
+					return *again
 				}
 			}
-			return t.dispersion(s.ID() != "", replies, errs)
+			return d.finding()
 		},
 	}
 }
+
+// askAgain looks at connections that got no answer of the server: was it too much at once, or is it all over with the
+// session, or does the server take only one connection at a time? It returns the finding of a server that takes no second
+// connection, or has gone meanwhile, and takes back what too many at once have brought about.
+func (t *Target) askAgain(ctx context.Context, s *session.Session, method string, d *dispersion, replies []session.Reply, errs []error) *Finding {
+	const times = 2 // with two instances of which one is broken, luck does not hold so long
+	alone := func() (answered bool) {
+		within, cancel := context.WithTimeout(ctx, t.patience(1))
+		defer cancel()
+		r, err := s.Visit(within, session.Visit{Method: method})
+		return err == nil && answers(r)
+	}
+	if d.broken < d.n {
+		for i := range replies {
+			for range times {
+				if (errs[i] != nil || !answers(replies[i])) && !alone() {
+					return nil
+				}
+			}
+		}
+		d.broken = 0 // session.streams tells of too much at once
+		return nil
+	}
+	if err := use(ctx, t); err != nil {
+		f := failure(err)
+		return &f
+	}
+	if alone() {
+		d.broken = 0
+		return nil
+	}
+	if t.stream != nil {
+		t.stream.stop()
+	}
+	s.DropIdle()
+	if !alone() {
+		return nil
+	}
+	f := Finding{
+		Status: Fail, Class: string(session.ClassConnect), Data: d.data(),
+		Message: "the server serves one connection at a time: while one is open, none of the others is answered",
+		Detail:  d.trouble,
+		Fix:     "let the server work on several connections at a time (threads, or asynchronously): clients open one for the stream, and others for requests",
+	}
+	return &f
+}
+
+// answers reports whether a reply is that of an MCP server: a result, or an error of JSON-RPC, or that there is too much to do.
+func answers(r session.Reply) bool {
+	return r.Result != nil || r.RPC != nil && r.Status < 500 || tooMuch(r)
+}
+
+// tooMuch reports whether a request was refused as one of too many.
+func tooMuch(r session.Reply) bool { return r.Status == 429 || r.Status == 503 && !r.Lost }
 
 // connections is on how many new TCP connections the session is tried.
 func (t *Target) connections() int {
@@ -65,51 +121,78 @@ const (
 	brokenFix   = "look at the instances behind the address one by one: --each-address, or --connect-to HOST"
 )
 
-// dispersion judges how requests of one session on several connections were answered.
-func (t *Target) dispersion(hasSession bool, replies []session.Reply, errs []error) Finding {
-	n := len(replies)
-	var lost, broken, busy int
-	var first, trouble string
-	var remotes []string
+// dispersion is how the requests of one session on n connections were answered.
+type dispersion struct {
+	session            bool
+	n                  int
+	lost, broken, busy int
+	// first is what was said of a lost session, and trouble what came in place of an answer.
+	first, trouble string
+	// auth is set when that was a refusal of the credentials.
+	auth    bool
+	remotes []string
+}
+
+// disperse counts how requests of one session on several connections were answered.
+func disperse(hasSession bool, replies []session.Reply, errs []error) dispersion {
+	d := dispersion{session: hasSession, n: len(replies)}
+	refusals := 0
+	for _, r := range replies {
+		if r.RPC != nil && !r.Lost {
+			refusals++
+		}
+	}
 	for i, r := range replies {
-		if r.Remote != "" && !slices.Contains(remotes, r.Remote) {
-			remotes = append(remotes, r.Remote)
+		if r.Remote != "" && !slices.Contains(d.remotes, r.Remote) {
+			d.remotes = append(d.remotes, r.Remote)
 		}
 		switch {
 		case errs[i] != nil:
-			broken++
-			trouble = errs[i].Error()
+			d.broken++
+			d.trouble = failure(errs[i]).Message
 		case r.Lost && hasSession:
-			lost++
-			first = replyText(r)
-		case r.Status == 429 || r.Status == 503:
-			busy++
-		case r.Status >= 500:
-			broken++
-			trouble = replyText(r)
+			d.lost++
+			d.first = replyText(r)
+		case tooMuch(r):
+			d.busy++
+		case !answers(r), r.RPC != nil && refusals < d.n: // some instances answer, and some refuse the same request
+			d.broken++
+			d.trouble = replyText(r)
+			d.auth = d.auth || r.Status == 401 || r.Status == 403
 		}
 	}
-	data := map[string]any{"connections": n, "unknown_session": lost, "broken": broken, "busy": busy, "addresses": append([]string{}, remotes...)}
-	f := Finding{Data: data}
+	return d
+}
+
+func (d dispersion) data() map[string]any {
+	return map[string]any{"connections": d.n, "unknown_session": d.lost, "broken": d.broken, "busy": d.busy, "addresses": append([]string{}, d.remotes...)}
+}
+
+// finding judges how the requests were answered.
+func (d dispersion) finding() Finding {
+	f := Finding{Data: d.data()}
 	switch {
-	case lost > 0 && lost < n:
+	case d.lost > 0 && d.lost < d.n:
 		f.Status, f.Class = Fail, string(session.ClassSession)
-		f.Message = fmt.Sprintf("%d of %d connections reached an instance that does not know this session: several instances without shared sessions", lost, n)
-		f.Detail, f.Fix = first, affinityFix
-	case lost > 0:
+		f.Message = fmt.Sprintf("%d of %d connections reached an instance that does not know this session: several instances without shared sessions", d.lost, d.n)
+		f.Detail, f.Fix = d.first, affinityFix
+	case d.lost > 0:
 		f.Status, f.Class = Fail, string(session.ClassSession)
-		f.Message = fmt.Sprintf("the session is not known on any of %d new connections: it works only on the connection that opened it", n)
-		f.Detail, f.Fix = first, affinityFix
-	case broken > 0:
-		f.Status = Warn
-		f.Message = fmt.Sprintf("%d of %d connections got no answer of an MCP server", broken, n)
-		f.Detail, f.Fix = trouble, brokenFix
-	case busy > 0:
-		f.Status, f.Message = Pass, fmt.Sprintf("known where it was asked; %d of %d requests were refused as too many", busy, n)
-	case hasSession:
-		f.Status, f.Message = Pass, fmt.Sprintf("on %d new connections at once", n)
+		f.Message = fmt.Sprintf("the session is not known on any of %d new connections: it works only on the connection that opened it", d.n)
+		f.Detail, f.Fix = d.first, affinityFix
+	case d.broken > 0:
+		f.Status, f.Class = Fail, string(session.ClassConnect)
+		if d.auth {
+			f.Class = string(session.ClassAuth)
+		}
+		f.Message = fmt.Sprintf("%d of %d connections reached something that does not answer as this server does: %s", d.broken, d.n, d.trouble)
+		f.Fix = brokenFix
+	case d.busy > 0:
+		f.Status, f.Message = Pass, fmt.Sprintf("known where it was asked; %d of %d requests were refused as too many", d.busy, d.n)
+	case d.session:
+		f.Status, f.Message = Pass, fmt.Sprintf("on %d new connections at once", d.n)
 	default:
-		f.Status, f.Message = Pass, fmt.Sprintf("there is no session; all of %d connections were answered", n)
+		f.Status, f.Message = Pass, fmt.Sprintf("there is no session; all of %d connections were answered", d.n)
 	}
 	return f
 }
@@ -125,10 +208,11 @@ func (t *Target) scattered(ctx context.Context) Finding {
 	if err != nil || len(replies) == 0 {
 		return own
 	}
-	f := t.dispersion(true, replies, make([]error, len(replies)))
-	if f.Status != Fail || f.Data["unknown_session"] == len(replies) {
+	d := disperse(true, replies, make([]error, len(replies)))
+	if d.lost == 0 || d.lost == d.n {
 		return own
 	}
+	f := d.finding()
 	f.Detail = own.Message
 	return f
 }
@@ -139,8 +223,10 @@ func replyText(r session.Reply) string {
 	switch {
 	case r.RPC != nil:
 		text += fmt.Sprintf(": %s (code %d)", firstWords(r.RPC.Message), r.RPC.Code)
+	case r.Location != "":
+		text += " to " + firstWords(r.Location)
 	case r.Snippet != "":
-		text += ": " + r.Snippet
+		text = strings.TrimSpace(text+" "+r.Header.Get("Content-Type")) + ": " + r.Snippet
 	}
 	return text
 }

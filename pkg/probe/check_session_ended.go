@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"time"
 
 	"github.com/mcpctl/mcpctl/pkg/session"
 )
@@ -11,12 +12,14 @@ import (
 func sessionEnded() Check {
 	return Check{
 		ID: "session.ended", Title: "ended sessions are refused with 404", Needs: []string{"shutdown.close"}, Applies: remotely,
-		Limit: visitTime,
+		Limit: ownLimits, Budget: func(*Target) time.Duration { return visitTime },
 		Why: `A request with the id of a session that the server does not know must be answered with 404: that is how a client learns
 that it has to open a new one. With 400, 401 or 500 most clients report an error until somebody restarts them, after every restart
 of the server. Asked is with the id of the session that has just been ended.`,
 		Remedy: `Answer requests with an unknown Mcp-Session-Id with 404; keep 400 for requests that lack the header.`,
 		Run: func(ctx context.Context, t *Target) Finding {
+			ctx, cancel := context.WithTimeout(ctx, t.patience(2))
+			defer cancel()
 			s := t.closed
 			switch {
 			case s == nil:
@@ -41,8 +44,8 @@ of the server. Asked is with the id of the session that has just been ended.`,
 			switch {
 			case err != nil:
 				return skip("not answered: " + failure(err).Message)
-			case reply.Status == http.StatusTooManyRequests || reply.Status == http.StatusServiceUnavailable && !reply.Lost:
-				return skip("the server is busy: " + replyText(reply))
+			case tooMuch(reply), !reply.Lost && (reply.Status == http.StatusUnauthorized || reply.Status == http.StatusForbidden || reply.Status >= 500):
+				return skip("not judged: " + replyText(reply))
 			case reply.Status == http.StatusNotFound:
 				return pass("with 404")
 			case !reply.Refused():

@@ -105,6 +105,10 @@ func (l *listening) finding(ctx context.Context) Finding {
 		f.Message = fmt.Sprintf("none: GET is answered with %d %s", l.reply.Status, mediaType(l.reply))
 	case l.reply.Stream == nil:
 		f.Message = fmt.Sprintf("none is offered (%d)", l.reply.Status)
+	case lasted > 0 && lasted < atOnceEnded:
+		data["lasted_ms"] = milliseconds(lasted)
+		f.Status, f.Message = Warn, "the server opens it, and ends it at once"
+		f.Fix = "answer GET with 405 if there is no such stream: clients that have one open it again and again"
 	case lasted > 0:
 		data["lasted_ms"] = milliseconds(lasted)
 		f.Status, f.Message = Warn, fmt.Sprintf("it was closed after %s without traffic: the idle limit of a proxy?", FormatElapsed(lasted))
@@ -114,6 +118,9 @@ func (l *listening) finding(ctx context.Context) Finding {
 	}
 	return f
 }
+
+// atOnceEnded is less than the idle limit of any proxy.
+const atOnceEnded = 900 * time.Millisecond
 
 func mediaType(r session.Reply) string {
 	if text := r.Header.Get("Content-Type"); text != "" {

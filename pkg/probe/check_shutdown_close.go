@@ -45,6 +45,10 @@ ignores it delays every command. Nothing it started may be left running.`,
 					Status: Fail, Class: "failed", Message: fmt.Sprintf("a process of group %d is still running", s.PID()), Data: f.Data,
 					Fix: "end everything that the server starts when it ends",
 				}
+			case end.Leader:
+				f.Status = Warn
+				f.Message = fmt.Sprintf("it ended, and left a process behind, which was ended with %s after %s", signalName(end), FormatElapsed(elapsed))
+				f.Fix = "end everything that the server starts when it ends"
 			case end.By == "sigterm" || end.By == "sigkill":
 				f.Status = Warn
 				f.Message = fmt.Sprintf("it ignored the end of standard input and was ended with %s after %s", signalName(end), FormatElapsed(elapsed))

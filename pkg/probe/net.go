@@ -106,7 +106,7 @@ func (t *Target) dialPatiently(ctx context.Context, addrs []string, port string)
 	until := time.Now().Add(wait.Value)
 	for {
 		good, bad = dialAll(ctx, addrs, port)
-		if len(good) > 0 || wait.Source == "built-in" || time.Now().Add(again).After(until) || !pause(ctx, again) {
+		if len(good) > 0 || wait.Source == builtIn || time.Now().Add(again).After(until) || !pause(ctx, again) {
 			return good, bad
 		}
 	}

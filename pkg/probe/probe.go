@@ -46,6 +46,8 @@ type Finding struct {
 	Table [][]string
 	// Data holds the measurements and facts that programs may want, keys in snake_case, times in keys ending in _ms.
 	Data map[string]any
+	// Alone is set for a failure that stands in the way of no other check.
+	Alone bool
 	// Instead is, for a check that is skipped because another one tells more of what it saw, that check: what needs the one
 	// needs the other, too.
 	Instead string

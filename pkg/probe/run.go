@@ -18,6 +18,7 @@ func Run(ctx context.Context, t *Target, checks []Check) Report {
 	defer t.close()
 	report := Report{Name: t.Server.Name, Transport: string(t.Server.Transport), Target: t.Server.Redacted().Target()}
 	blocked := map[string]string{} // a check that others cannot build on → the first broken one in its way
+	broken := ""                   // the check in which the examination ended
 	for _, c := range checks {
 		if c.Applies != nil && !c.Applies(t) {
 			continue
@@ -29,16 +30,31 @@ func Run(ctx context.Context, t *Target, checks []Check) Report {
 			})
 			continue
 		}
+		if ctx.Err() != nil && broken != "" { // one row says that the examination ended, and in what
+			blocked[c.ID] = broken
+			report.Results = append(report.Results, Result{
+				ID: c.ID, Check: c.ID, Title: c.Title, Blocked: broken, Finding: Finding{Status: Skip, Message: "not checked: " + context.Cause(ctx).Error()},
+			})
+			continue
+		}
+		late := ctx.Err() != nil
+		started := time.Now()
 		for _, r := range rows(ctx, c, t) {
 			r.Check = c.ID
-			if ctx.Err() != nil && r.Status != Pass && r.Status != Skip && !r.partial {
+			if ctx.Err() != nil && r.Status != Pass && !r.partial {
 				// What was seen after the end of the examination is the end of the examination.
+				seen := r.Message
 				r.Finding = Finding{Status: Unknown, Message: "not checked: " + context.Cause(ctx).Error()}
+				if !late {
+					r.Message = fmt.Sprintf("not answered within %s, when it ended: %s", FormatElapsed(time.Since(started)), context.Cause(ctx))
+					r.Detail = seen
+				}
+				broken = cmp.Or(broken, r.ID)
 			}
 			if cause := context.Cause(ctx); r.partial && errors.Is(ctx.Err(), context.DeadlineExceeded) && !strings.Contains(r.Message, cause.Error()) {
 				r.Message += "; " + cause.Error()
 			}
-			if (r.Status == Fail || r.Status == Unknown) && blocked[c.ID] == "" {
+			if (r.Status == Fail && !r.Alone || r.Status == Unknown) && blocked[c.ID] == "" {
 				blocked[c.ID] = r.ID
 			}
 			if r.Instead != "" {
@@ -136,8 +152,11 @@ const ownLimits = -1
 // judge draws the verdict and the cause from the results.
 func judge(r *Report) {
 	r.Verdict = Pass
-	known, opened := false, true
+	known, opened, asked := false, false, false
 	for _, res := range r.Results {
+		if res.ID == sessionOpenID {
+			asked, opened = true, res.Status == Pass || res.Status == Warn
+		}
 		switch res.Status {
 		case Fail:
 			if r.Cause == nil {
@@ -146,7 +165,6 @@ func judge(r *Report) {
 			known = true
 		case Unknown:
 			r.Incomplete = true
-			opened = opened && res.ID != sessionOpenID
 		case Warn:
 			r.Verdict = Warn
 			known = true
@@ -158,7 +176,7 @@ func judge(r *Report) {
 	switch {
 	case r.Cause != nil:
 		r.Verdict = Fail
-	case !known, !opened:
+	case !known, r.Incomplete && asked && !opened:
 		r.Verdict = Unknown
 	case r.Incomplete:
 		r.Verdict = Warn
@@ -200,9 +218,14 @@ func Select(checks []Check, only, skip []string) (selected []Check, unmatched []
 		}
 	}
 	for _, c := range checks {
-		if wanted[c.ID] {
+		if wanted[c.ID] && (c.basic() || !c.named(skip)) {
 			selected = append(selected, c)
 		}
 	}
 	return selected, unmatched
+}
+
+// basic reports whether a check makes what others work with: it cannot be left out, only passed over in silence.
+func (c Check) basic() bool {
+	return slices.Contains([]string{"config.entry", "config.variables", sessionOpenID, "tools.list"}, c.ID)
 }

@@ -41,9 +41,10 @@ func use(ctx context.Context, t *Target) error {
 		_, err := harmless(ctx, t)
 		return err
 	}
-	patience, cancel := context.WithTimeoutCause(ctx, visitTime, fmt.Errorf("no answer within %s", visitTime))
+	patience, cancel := context.WithTimeoutCause(ctx, longPing, fmt.Errorf("no answer within %s", longPing))
 	defer cancel()
 	pinged := make(chan bool, 1)
+	begin := time.Now()
 	go func() {
 		err := ping(patience, t)
 		pinged <- err == nil || session.ClassOf(err) == session.ClassAnswered
@@ -52,13 +53,31 @@ func use(ctx context.Context, t *Target) error {
 	defer timer.Stop()
 	select {
 	case alive := <-pinged:
+		t.pace = time.Since(begin)
 		if alive {
 			return nil
 		}
 		_, err := harmless(ctx, t)
 		return err
 	case <-timer.C: // both at once, so that silence costs one limit
-		_, err := harmless(ctx, t)
+	}
+	other, stop := context.WithCancel(ctx)
+	defer stop()
+	listed := make(chan error, 1)
+	go func() {
+		_, err := harmless(other, t)
+		listed <- err
+	}()
+	select {
+	case alive := <-pinged:
+		if t.pace = time.Since(begin); alive {
+			stop()
+			<-listed
+			return nil
+		}
+		return <-listed
+	case err := <-listed:
+		t.pace = time.Since(begin)
 		cancel()
 		if alive := <-pinged; alive {
 			return nil
@@ -68,8 +87,11 @@ func use(ctx context.Context, t *Target) error {
 	}
 }
 
+// longPing bounds a ping: a slow server is no deaf one.
+const longPing = 10 * time.Second
+
 // slowPing is how long a ping may take before another request is made beside it.
-const slowPing = 300 * time.Millisecond
+const slowPing = 700 * time.Millisecond
 
 // milliseconds returns a duration in milliseconds, with microseconds as decimals.
 func milliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }

@@ -58,6 +58,10 @@ type Target struct {
 	listErrs map[string]error
 	// repeated tells of the lists that had to be asked for twice, by method.
 	repeated map[string]string
+	// mute is set when a list that the server does not announce was met with silence.
+	mute bool
+	// pace is how long the latest harmless request took, 0 while none was made.
+	pace time.Duration
 	// pingless is set when a ping was not answered as soon as another request was.
 	pingless bool
 	// hung is the first list method that was not answered within its limit, "" if all were.
@@ -145,6 +149,8 @@ func (t *Target) list(ctx context.Context, method string) (session.List, error) 
 		defer cancel()
 	}
 	begin := time.Now()
+	ctx, stop := t.listLimit(ctx)
+	defer stop()
 	err := t.sup.Do(ctx, session.Request{Name: method, Repeatable: true}, func(ctx context.Context, s *session.Session) (err error) {
 		list, err = s.List(ctx, method)
 		n.note(err)
@@ -163,6 +169,19 @@ func (t *Target) list(ctx context.Context, method string) (session.List, error) 
 	}
 	return list, err
 }
+
+// listLimit bounds a list, where nobody has set a limit for requests: the built-in one of minutes is for calls that work. A
+// list that takes longer than the opening may is of no use to a client.
+func (t *Target) listLimit(ctx context.Context) (context.Context, context.CancelFunc) {
+	limits := t.sup.Limits()
+	if limits.Request.Source != builtIn || limits.Request.Value <= limits.Connect.Value {
+		return ctx, func() {}
+	}
+	return session.WithLimit(ctx, session.Limit{Name: "connect_timeout", Value: limits.Connect.Value, Source: limits.Connect.Source})
+}
+
+// builtIn is the source of a limit that nobody has set.
+const builtIn = "built-in"
 
 // hungPatience bounds the wait for a list when another one was met with silence up to its limit.
 const hungPatience = 300 * time.Millisecond

@@ -12,7 +12,13 @@ import (
 const visitTime = 3 * time.Second
 
 // usable is what a check needs that asks a session that works.
-func usable() []string { return []string{"session.reuse", "session.affinity"} }
+func usable() []string { return []string{"session.reuse", affinityID, "session.streams"} }
+
+// patience bounds n harmless requests that are made at once: twice as long as they took one by one, as far as that is known.
+// A server that works on one request at a time lets the others wait.
+func (t *Target) patience(n int) time.Duration {
+	return max(visitTime, time.Duration(2*(n+1))*t.pace)
+}
 
 // visitor returns the session that stands and the method of a harmless request on it, for single requests beside those of
 // the session. It returns the finding of a check that cannot be made because there is none, or no streamable HTTP.

@@ -49,13 +49,14 @@ func boundOf(ctx context.Context) *bound {
 	return b
 }
 
-// withLimit returns a context that ends when the limit runs out, with the limit as its cause. Unlike a deadline, the
-// limit can be put off: by progress, and by a person who has to log in.
-func withLimit(ctx context.Context, l Limit) (context.Context, context.CancelFunc) {
+// WithLimit returns a context that ends when the limit runs out, with the limit as its cause. Unlike a deadline, the
+// limit can be put off: by progress, and by a person who has to log in. A request that it ends fails with [ClassTimeout]
+// and names the limit.
+func WithLimit(ctx context.Context, l Limit) (context.Context, context.CancelFunc) {
 	return withCap(ctx, l, Limit{})
 }
 
-// withCap is withLimit for a limit that progress restarts, up to most altogether.
+// withCap is WithLimit for a limit that progress restarts, up to most altogether.
 func withCap(ctx context.Context, l, most Limit) (context.Context, context.CancelFunc) {
 	b := &bound{limit: l, parent: boundOf(ctx), most: most}
 	ctx, cancel := context.WithCancelCause(ctx)
@@ -97,7 +98,7 @@ func (c boundCtx) Value(key any) any {
 
 // withShare bounds one step of an opening by a share of the time.
 func withShare(ctx context.Context, most, connect time.Duration) (context.Context, context.CancelFunc) {
-	ctx, cancel := withLimit(ctx, Limit{Name: "step", Value: min(most, connect/boundShare)})
+	ctx, cancel := WithLimit(ctx, Limit{Name: "step", Value: min(most, connect/boundShare)})
 	boundOf(ctx).share = true
 	return ctx, cancel
 }

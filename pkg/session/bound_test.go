@@ -25,11 +25,11 @@ func endsAfter(ctx context.Context, begin time.Time) (time.Duration, Limit) {
 func TestTL03LoginRaisesEveryLimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		begin := time.Now()
-		outer, cancel := withLimit(t.Context(), Limit{Name: "session_wait", Value: 10 * time.Second})
+		outer, cancel := WithLimit(t.Context(), Limit{Name: "session_wait", Value: 10 * time.Second})
 		defer cancel()
-		middle, cancel := withLimit(outer, Limit{Name: "connect_timeout", Value: 30 * time.Second, Source: "entry"})
+		middle, cancel := WithLimit(outer, Limit{Name: "connect_timeout", Value: 30 * time.Second, Source: "entry"})
 		defer cancel()
-		probe, cancel := withLimit(middle, Limit{Name: "probe", Value: 5 * time.Second})
+		probe, cancel := WithLimit(middle, Limit{Name: "probe", Value: 5 * time.Second})
 		defer cancel()
 		waiter, cancel := withCap(t.Context(), Limit{Name: "timeout", Value: 20 * time.Second}, Limit{Name: "max_timeout", Value: 60 * time.Second})
 		defer cancel()
@@ -37,7 +37,7 @@ func TestTL03LoginRaisesEveryLimit(t *testing.T) {
 
 		time.Sleep(4 * time.Second)
 		LoginBegins(probe)
-		late, cancel := withLimit(t.Context(), Limit{Name: "timeout", Value: time.Second})
+		late, cancel := WithLimit(t.Context(), Limit{Name: "timeout", Value: time.Second})
 		defer cancel()
 		defer boundOf(middle).follow(boundOf(late))()
 		for name, ctx := range map[string]context.Context{"probe": probe, "middle": middle, "outer": outer, "waiter": waiter, "late": late} {
@@ -54,7 +54,7 @@ func TestTL03LoginRaisesEveryLimit(t *testing.T) {
 func TestTL03NoLoginNoRaise(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		begin := time.Now()
-		long, cancel := withLimit(t.Context(), Limit{Name: "connect_timeout", Value: time.Hour, Source: "entry"})
+		long, cancel := WithLimit(t.Context(), Limit{Name: "connect_timeout", Value: time.Hour, Source: "entry"})
 		defer cancel()
 		LoginBegins(long)
 		if got, limit := endsAfter(long, begin); got != time.Hour || limit.Note != "" {
@@ -101,7 +101,7 @@ func TestTL06ProgressRestarts(t *testing.T) {
 		defer cancel()
 		var heard atomic.Int32
 		// A session's own bounds lie around the request's: they are not what progress restarts.
-		inner, cancel := withLimit(WithProgress(busy, func(Progress) { heard.Add(1) }), Limit{Name: "session_wait", Value: time.Hour})
+		inner, cancel := WithLimit(WithProgress(busy, func(Progress) { heard.Add(1) }), Limit{Name: "session_wait", Value: time.Hour})
 		defer cancel()
 		_, done = p.expect(inner, "tools/call", []byte("{}"))
 		defer done()

@@ -103,7 +103,7 @@ const (
 // itself, at most for the limit "wait", and always within the connect limit. The failure is an [*Error].
 func (d *Dialer) Dial(ctx context.Context, server config.Server) (*Session, error) {
 	limits := LimitsFor(server)
-	ctx, cancel := withLimit(ctx, limits.Connect)
+	ctx, cancel := WithLimit(ctx, limits.Connect)
 	defer cancel()
 	until := time.Now().Add(limits.Wait.Value)
 	return d.dial(ctx, dialing{server: server, limits: limits, whole: limits.Connect, until: func() time.Time { return until }})
@@ -332,6 +332,8 @@ type opening struct {
 	known remembered
 	// offer is the version that is offered to servers of the legacy era.
 	offer string
+	// patient is set when the question for the modern era was not answered within its bound.
+	patient bool
 	// modern is set when the server has said that it speaks the modern era only: its answer is worth a wait.
 	modern bool
 
@@ -343,7 +345,7 @@ type opening struct {
 
 // bounded opens a session within the connect limit. One that is dead before anybody used it was not opened.
 func (o *opening) bounded(ctx context.Context) (*Session, *Error) {
-	ctx, cancel := withLimit(ctx, o.limits.Connect)
+	ctx, cancel := WithLimit(ctx, o.limits.Connect)
 	defer cancel()
 	s, err := o.open(ctx)
 	if err != nil {
@@ -406,6 +408,10 @@ func (o *opening) openAs(ctx context.Context, known remembered) (*Session, *Erro
 		version, o.offer = cmp.Or(known.Offer, legacyVersion), cmp.Or(known.Offer, legacyVersion)
 	}
 	s, err := o.openHTTP(ctx, version)
+	if err != nil && o.patient && !o.modern && wantsModern(err) { // it is slow, and modern
+		o.modern = true
+		s, err = o.openHTTP(ctx, version)
+	}
 	if version := offered(err); version != "" && o.pins("") {
 		o.offer = version
 		s, err = o.openHTTP(ctx, version)
@@ -774,7 +780,9 @@ func (o *opening) middleware(next mcp.MethodHandler) mcp.MethodHandler {
 			bounded, cancel := withShare(ctx, probeBound, o.limits.Connect.Value)
 			defer cancel()
 			defer o.timed(method, time.Now())
-			return next(bounded, method, req)
+			res, err := next(bounded, method, req)
+			o.patient = o.patient || err != nil && bounded.Err() != nil && ctx.Err() == nil
+			return res, err
 		case "initialize":
 			defer o.timed(method, time.Now())
 		case "notifications/initialized":

@@ -341,7 +341,7 @@ func (s *Supervisor) keepsAlive(sess *Session) bool {
 func (s *Supervisor) sign(sess *Session) *Error {
 	bound := Limit{Name: "keepalive", Value: min(signBound, s.upkeep.proof())}
 	ask := func(method func(context.Context) error) *Error {
-		ctx, cancel := withLimit(s.ctx, bound)
+		ctx, cancel := WithLimit(s.ctx, bound)
 		defer cancel()
 		e, _ := method(ctx).(*Error) //nolint:errorlint // it is ours, and not wrapped
 		return e

@@ -454,6 +454,8 @@ func statusHint(f *transport.Fault) string {
 	switch {
 	case f.Status == http.StatusBadRequest && strings.HasPrefix(f.URL, "http://") && plainToTLS().Match(f.Body):
 		return hintHTTPS
+	case f.Status == http.StatusProxyAuthRequired:
+		return "a proxy before the server wants credentials: give them in the proxy's URL, http://USER:PASSWORD@HOST:PORT"
 	case f.CertAsked && !f.CertGiven && f.Status >= 400 && f.Status < 500 && certificateWanted().Match(f.Body):
 		return "the server asks for a client certificate: --cert-file FILE --key-file FILE, or the keys tls.cert_file and tls.key_file"
 	}

@@ -61,7 +61,7 @@ func (s *Session) Ping(ctx context.Context, limit Limit) (Pong, error) {
 	pong := Pong{Method: s.pingMethod()}
 	if limit.Value > 0 {
 		var cancel context.CancelFunc
-		ctx, cancel = withLimit(ctx, limit)
+		ctx, cancel = WithLimit(ctx, limit)
 		defer cancel()
 	}
 	_, err := s.Raw(ctx, pong.Method, nil)

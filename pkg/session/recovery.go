@@ -84,7 +84,7 @@ func (s *Supervisor) do(ctx context.Context, req Request, sess *Session, fn func
 func (s *Supervisor) recover(ctx context.Context, req Request, lost *Session, sent time.Time, failure *Error, fn func(context.Context, *Session) error) (*Session, error) {
 	noticed := time.Now()
 	rec := &Recovery{Cause: failure.Message, OldGeneration: lost.info.Generation, Detect: noticed.Sub(sent)}
-	waitCtx, cancel := withLimit(ctx, s.limits.SessionWait)
+	waitCtx, cancel := WithLimit(ctx, s.limits.SessionWait)
 	defer cancel()
 	fresh, err := s.acquire(waitCtx, lost.info.Generation, failure.Message)
 	rec.Elapsed = time.Since(noticed)

@@ -291,7 +291,7 @@ func (s *Supervisor) acquire(ctx context.Context, above int, why string) (*Sessi
 
 		waiting, cancel := ctx, func() {}
 		if short { // its own limit is another's
-			waiting, cancel = withLimit(ctx, whole)
+			waiting, cancel = WithLimit(ctx, whole)
 		}
 		last, done := s.await(waiting, a, !doomed)
 		why, err := context.Cause(waiting), waiting.Err()
@@ -363,7 +363,7 @@ func (s *Supervisor) putAside(why string) {
 		// Other requests may still be answered on it: what this one met is no reason to cut them off. Their own limits bound
 		// them, and Close of the supervisor does.
 		if old.child == nil || old.Dead() == nil {
-			ctx, cancel := withLimit(s.ctx, s.limits.MaxRequest)
+			ctx, cancel := WithLimit(s.ctx, s.limits.MaxRequest)
 			defer cancel()
 			old.wait(ctx)
 		}
@@ -375,7 +375,7 @@ func (s *Supervisor) putAside(why string) {
 // begin starts an opening, bound by whole. An attempt that fails is followed by another until the given time, which those
 // who wait may move. s.mu is held.
 func (s *Supervisor) begin(whole Limit, patience time.Time) *attempt {
-	ctx, cancel := withLimit(s.ctx, whole)
+	ctx, cancel := WithLimit(s.ctx, whole)
 	a := &attempt{cancel: cancel, bound: boundOf(ctx), until: patience, before: s.status, done: make(chan struct{})}
 	s.opening = a
 	if s.generation > 0 {

@@ -10,6 +10,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"maps"
 	"mime"
@@ -43,6 +44,8 @@ type Reply struct {
 	Result json.RawMessage
 	// Snippet is the beginning of an answer that is neither.
 	Snippet string
+	// Location is where the answer redirects to, "" if it does not.
+	Location string
 	// Lost is set when the server says that it does not know the session.
 	Lost bool
 	// Remote is the address that answered: "10.0.0.7:443". Behind a proxy it is the proxy's.
@@ -56,6 +59,13 @@ func (r Reply) Refused() bool { return r.Status >= 400 || r.RPC != nil }
 
 // visitID is the id of the requests that visits make. No other request of the session has it.
 const visitID = "mcpctl-visit"
+
+// DropIdle closes the TCP connections that the session keeps for its next request.
+func (s *Session) DropIdle() {
+	if s.http != nil {
+		s.http.Drop()
+	}
+}
 
 // Visits reports whether [Session.Visit] can be used: the session goes over streamable HTTP.
 func (s *Session) Visits() bool { return s.http != nil && s.stream == nil }
@@ -117,7 +127,10 @@ func (s *Session) Visit(ctx context.Context, v Visit) (Reply, error) {
 		return reply, e
 	}
 	reply.Status, reply.Snippet, reply.RPC = f.Status, f.Snippet(), answeredError(f.RPCError)
-	reply.Header = http.Header{"Content-Type": {f.ContentType}}
+	if f.Title != "" {
+		reply.Snippet = fmt.Sprintf("%q", f.Title)
+	}
+	reply.Header, reply.Location = http.Header{"Content-Type": {f.ContentType}}, f.Location
 	reply.Lost = e.kind == kindExpired || e.kind == kindUncertain
 	return reply, nil
 }
