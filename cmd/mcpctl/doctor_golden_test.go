@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"slices"
 	"strings"
@@ -276,6 +277,7 @@ func (r *findingResult) examine(t *testing.T) bool {
 	}
 	if r.doc.Cause != nil {
 		r.cause = s.stableLine(faultRun{says: []string{""}}, "mcpctl: error: "+r.doc.Cause.Message)
+		r.cause = regexp.MustCompile(`\b\d+ of \d+ (calls|requests|connections)`).ReplaceAllString(r.cause, "N of M $1")
 	}
 	return true
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/mcpctl/mcpctl/pkg/session"
 )
@@ -20,7 +21,7 @@ const defaultConnections = 8
 func sessionAffinity() Check {
 	return Check{
 		ID: affinityID, Title: "session is known on every connection", Needs: []string{"session.reuse"}, Applies: remotely,
-		Limit: ownLimits, Budget: requestBudget,
+		Limit: ownLimits, Budget: func(*Target) time.Duration { return time.Minute }, // of a slow server
 		Why: `Requests of one session may come over any TCP connection. Behind a load balancer they reach any of several instances,
 and one that keeps sessions in its own memory does not know those of the others: about half of all requests fail with "session not
 found", and scaling down to one instance cures it. So one harmless request of the session is made on each of eight new connections

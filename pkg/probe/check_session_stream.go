@@ -29,6 +29,9 @@ longer.`,
 			if t.stream == nil {
 				return skip("no stream was asked for")
 			}
+			if t.stream.session != t.current(ctx) {
+				return skip("it ended with its session, which was lost")
+			}
 			return t.stream.finding(ctx)
 		},
 	}
@@ -37,6 +40,7 @@ longer.`,
 // listening is the stream of notifications of the examination. It is asked for right after the opening, and looked at when
 // the other checks are done.
 type listening struct {
+	session  *session.Session
 	answered chan struct{} // closed when the answer to the GET is there
 	reply    session.Reply
 	err      error
@@ -53,7 +57,7 @@ func (t *Target) listen(s *session.Session) {
 		return
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	l := &listening{answered: make(chan struct{}), stop: cancel}
+	l := &listening{session: s, answered: make(chan struct{}), stop: cancel}
 	t.stream = l
 	go func() {
 		l.reply, l.err = s.Visit(ctx, session.Visit{})

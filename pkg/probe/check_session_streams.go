@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"sync"
+	"time"
 
 	"github.com/mcpctl/mcpctl/pkg/session"
 )
@@ -11,7 +12,7 @@ import (
 func sessionStreams() Check {
 	return Check{
 		ID: "session.streams", Title: "requests are answered side by side", Needs: []string{"session.reuse", affinityID}, Limit: ownLimits,
-		Budget: requestBudget,
+		Budget: func(*Target) time.Duration { return time.Minute }, // of a slow server
 		Why: `Clients make several requests at a time on one session; each is answered by itself, over HTTP on a stream of its own. A
 server that answers only one of them, or mixes them up, works in a test by hand and fails in an agent.`,
 		Remedy: `Answer each request when its result is there, with its own id, on the response of its own POST.`,

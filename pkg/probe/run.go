@@ -45,8 +45,8 @@ func Run(ctx context.Context, t *Target, checks []Check) Report {
 				// What was seen after the end of the examination is the end of the examination.
 				seen := r.Message
 				r.Finding = Finding{Status: Unknown, Message: "not checked: " + context.Cause(ctx).Error()}
-				if !late {
-					r.Message = fmt.Sprintf("not answered within %s, when it ended: %s", FormatElapsed(time.Since(started)), context.Cause(ctx))
+				if !late && seen != "" {
+					r.Message = fmt.Sprintf("not known after %s: %s", FormatElapsed(time.Since(started)), context.Cause(ctx))
 					r.Detail = seen
 				}
 				broken = cmp.Or(broken, r.ID)
