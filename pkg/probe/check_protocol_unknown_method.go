@@ -22,7 +22,7 @@ func protocolUnknownMethod() Check {
 			if f := t.crowded(); f != nil {
 				return *f
 			}
-			limit := min(t.sup.Limits().Request.Value, visitTime)
+			limit := min(t.sup.Limits().Request.Value, t.patience(1))
 			ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("no answer within %s", limit))
 			defer cancel()
 			_, err = s.Raw(ctx, unknownMethod, nil)

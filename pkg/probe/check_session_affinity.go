@@ -70,16 +70,15 @@ func (t *Target) askAgain(ctx context.Context, s *session.Session, method string
 		for i := range replies {
 			for range times {
 				if (errs[i] != nil || !answers(replies[i])) && !alone() {
-					return nil
+					return t.over(ctx)
 				}
 			}
 		}
 		d.broken = 0 // session.streams tells of too much at once
 		return nil
 	}
-	if err := use(ctx, t); err != nil {
-		f := failure(err)
-		return &f
+	if f := t.over(ctx); f != nil {
+		return f
 	}
 	if alone() {
 		d.broken = 0
@@ -98,6 +97,16 @@ func (t *Target) askAgain(ctx context.Context, s *session.Session, method string
 		Detail:  d.trouble,
 		Fix:     "let the server work on several connections at a time (threads, or asynchronously): clients open one for the stream, and others for requests",
 	}
+	return &f
+}
+
+// over returns the finding of a session that is not answered any more, nil while it is.
+func (t *Target) over(ctx context.Context) *Finding {
+	err := use(ctx, t)
+	if err == nil {
+		return nil
+	}
+	f := failure(err)
 	return &f
 }
 

@@ -38,7 +38,9 @@ func pause(ctx context.Context, d time.Duration) bool {
 // work, and protocol.ping tells of it.
 func use(ctx context.Context, t *Target) error {
 	if t.pingless || t.opened.Info().Era == session.EraModern {
+		begin := time.Now()
 		_, err := harmless(ctx, t)
+		t.pace = time.Since(begin)
 		return err
 	}
 	patience, cancel := context.WithTimeoutCause(ctx, longPing, fmt.Errorf("no answer within %s", longPing))
