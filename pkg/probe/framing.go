@@ -41,13 +41,19 @@ func (t *Target) askFraming(ctx context.Context) *framing {
 
 // end ends the question, which nobody waits for if it is not to be answered, and reports whether the answer was yes.
 func (q *framing) end(wait bool) bool {
-	if !wait {
+	if wait {
+		timer := time.AfterFunc(framingTail, q.cancel)
+		defer timer.Stop()
+	} else {
 		q.cancel()
 	}
 	<-q.done
 	q.cancel()
 	return q.yes
 }
+
+// framingTail is how long the answer is waited for when the connect limit has run out.
+const framingTail = 500 * time.Millisecond
 
 // tryFraming looks whether a child that did not open a session answers to the framing of the Language Server Protocol, and
 // adds that to the finding: it is the cause of the same failure, not another one.
