@@ -30,6 +30,7 @@ func Run(ctx context.Context, t *Target, checks []Check) Report {
 			continue
 		}
 		for _, r := range rows(ctx, c, t) {
+			r = t.masked(r)
 			r.Check = c.ID
 			if ctx.Err() != nil && r.Status != Pass && r.Status != Skip && !r.partial {
 				// What was seen after the end of the examination is the end of the examination.
