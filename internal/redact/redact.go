@@ -16,6 +16,9 @@
 // Matches that overlap are masked as one stretch, from the start of the first to the end of the last; with only the
 // longest masked, the end of another secret would be left standing.
 //
+// A text that is cut to a length often ends in the middle of a secret. What stands before the mark of the cut is masked if
+// it is the beginning of a secret, so that it does not matter whether a text was cut before it came here.
+//
 // [Writer] gives the same result as [Redactor.String] on the whole text, however the text is cut into writes. It holds
 // back the end of what it was given as long as a secret could still begin there.
 package redact
@@ -33,6 +36,9 @@ const Mask = "***"
 // MinLength is the length in characters below which a value is never masked. Shorter values occur in ordinary text
 // all the time ("on", "80", "dev"); masking them would make messages unreadable and hide nothing.
 const MinLength = 4
+
+// cutMark is what stands where a text was cut to a length.
+const cutMark = "…"
 
 // keyLen is the number of bytes by which forms are bucketed. Every form has them, because it has MinLength characters.
 const keyLen = MinLength
@@ -146,20 +152,36 @@ func (r *Redactor) Strings(list []string) []string {
 
 // contains reports whether there is any secret in s. The caller holds the lock.
 func (r *Redactor) contains(s string) bool {
+	var cuts cutFinder
 	for i := range len(s) {
-		if r.match(s[i:]) > 0 {
+		if r.secretAt(s, i, &cuts) > 0 {
 			return true
 		}
 	}
 	return false
 }
 
-// match returns the length of the longest form that s begins with, 0 if it begins with none. The caller holds the lock.
-func (r *Redactor) match(s string) int {
-	if len(s) < keyLen || !r.first[s[0]] {
+// secretAt returns how many bytes of s, from i on, are a secret or what is left of one that was cut; 0 if there is none. The
+// caller holds the lock, and asks from the left to the right.
+func (r *Redactor) secretAt(s string, i int, cuts *cutFinder) int {
+	rest := s[i:]
+	if len(rest) < keyLen || !r.first[rest[0]] {
 		return 0
 	}
-	for _, form := range r.buckets[[keyLen]byte{s[0], s[1], s[2], s[3]}] {
+	bucket := r.buckets[[keyLen]byte{rest[0], rest[1], rest[2], rest[3]}]
+	if len(bucket) == 0 {
+		return 0
+	}
+	n := match(bucket, rest)
+	if end := cuts.after(s, i); end-i > n && r.beginning(s[i:end]) { // also false if there is no mark
+		n = end - i
+	}
+	return n
+}
+
+// match returns the length of the longest of the forms that s begins with, 0 if it begins with none.
+func match(bucket []string, s string) int {
+	for _, form := range bucket {
 		if strings.HasPrefix(s, form) {
 			return len(form)
 		}
@@ -167,13 +189,39 @@ func (r *Redactor) match(s string) int {
 	return 0
 }
 
+// beginning reports whether s is so much of the beginning of a longer form that it has to be masked. The caller holds the
+// lock.
+func (r *Redactor) beginning(s string) bool {
+	return len(s) >= keyLen && len(s) < r.longest && r.begins(s) && !tooShort(s)
+}
+
+// cutFinder finds the marks of cuts in one text. It looks at each byte once, however often it is asked.
+type cutFinder struct {
+	// searched is how far the text has been looked through, and at is where the mark before it is, -1 if there is none.
+	searched, at int
+}
+
+// after returns where the first mark from i on is, -1 if there is none.
+func (c *cutFinder) after(s string, i int) int {
+	if from := max(i, c.searched); c.searched == 0 || c.at >= 0 && c.at < i {
+		if c.at = strings.Index(s[from:], cutMark); c.at >= 0 {
+			c.at += from
+			c.searched = c.at + len(cutMark)
+		} else {
+			c.searched = len(s)
+		}
+	}
+	return c.at
+}
+
 // mask appends the first n bytes of s to dst, masked; secrets may reach beyond them. The first covered bytes of s belong
 // to a stretch whose mask was written before. It returns dst, and how many bytes after the first n belong to the last
 // stretch. The caller holds the lock.
 func (r *Redactor) mask(dst []byte, s string, n, covered int) ([]byte, int) {
 	end := covered // where the last masked stretch ends; what lies before it is done
+	var cuts cutFinder
 	for i := range n {
-		m := r.match(s[i:])
+		m := r.secretAt(s, i, &cuts)
 		if m == 0 {
 			continue
 		}
@@ -191,15 +239,26 @@ func (r *Redactor) mask(dst []byte, s string, n, covered int) ([]byte, int) {
 }
 
 // undecided returns the first position in s from which on s could be the beginning of a form that is longer than what
-// there is; len(s) if there is none. No secret that begins before it reaches beyond the end of s. The caller holds the
-// lock.
+// there is, or such a beginning and the first bytes of the mark of a cut; len(s) if there is none. No secret that begins
+// before it reaches beyond the end of s. The caller holds the lock.
 func (r *Redactor) undecided(s string) int {
-	for i := max(0, len(s)-r.longest+1); i < len(s); i++ {
-		if r.first[s[i]] && r.begins(s[i:]) {
+	whole := len(s) - partOfMark(s)
+	for i := max(0, whole-r.longest+1); i < len(s); i++ {
+		if r.first[s[i]] && (r.begins(s[i:]) || i < whole && whole < len(s) && r.beginning(s[i:whole])) {
 			return i
 		}
 	}
 	return len(s)
+}
+
+// partOfMark returns how many bytes at the end of s are the beginning of the mark of a cut, but not all of it.
+func partOfMark(s string) int {
+	for n := len(cutMark) - 1; n > 0; n-- {
+		if strings.HasSuffix(s, cutMark[:n]) {
+			return n
+		}
+	}
+	return 0
 }
 
 // begins reports whether s is the beginning of a longer form. The caller holds the lock.

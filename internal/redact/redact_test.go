@@ -16,6 +16,7 @@ import (
 	"sync"
 	"testing"
 	"testing/iotest"
+	"unicode/utf8"
 )
 
 func TestString(t *testing.T) {
@@ -49,6 +50,16 @@ func TestString(t *testing.T) {
 		{"two words are not a scheme", []string{"correct horse"}, "a horse", "a horse"},
 		{"one line of a secret with several", []string{"-----BEGIN KEY-----\nMIIEvQIBADANBg\n-----END KEY-----\n"}, "2: MIIEvQIBADANBg", "2: ***"},
 		{"short lines of a secret are ordinary text", []string{"{\n\"key\": 12345678\n}"}, "{ }", "{ }"},
+		{"one that was cut", []string{"hunter22"}, "token hunter2… is bad", "token ***… is bad"},
+		{"several that were cut", []string{"hunter22", "secret-two"}, "hunter2…, secret-… and secr…", "***…, ***… and ***…"},
+		{"a whole one before a mark", []string{"hunter22"}, "hunter22…", "***…"},
+		{"cut to three characters", []string{"hunter22", "äöüßé"}, "hun… äöü… äöüß…", "hun… äöü… ***…"},
+		{"a beginning that goes on otherwise", []string{"hunter22"}, "hunters… hunter", "hunters… hunter"},
+		{"a mark at the beginning", []string{"hunter22"}, "…hunter2…hunt…", "…***…***…"},
+		{"the longer of two that were cut", []string{"abcd", "abcdefgh"}, "abcdef… abcdefx…", "***… ***efx…"},
+		{"cut in another form", []string{`hun"ter22"`}, `{\"x\": "hun\"ter2…"}`, `{\"x\": "***…"}`},
+		{"credential that was cut", []string{"Bearer " + strings.Repeat("eyJ0", 99)}, "token Bearer eyJ0eyJ0… is bad: eyJ0eyJ…", "token ***… is bad: ***…"},
+		{"a mark that is part of a secret", []string{"hunt…er22"}, "hunt…er22 hunt…", "*** ***…"},
 		{"a secret that is invalid UTF-8", []string{"\xff\xfe\xfd\xfc"}, "x\xff\xfe\xfd\xfcx", "x***x"},
 	}
 	for _, tt := range tests {
@@ -345,12 +356,28 @@ func TestManySecrets(t *testing.T) {
 	}
 }
 
+// Neither do marks: this takes minutes if each mark, or each place before one, is compared with what came long before.
+func TestManyMarks(t *testing.T) {
+	var r Redactor
+	secret := strings.Repeat("ab", 5000) + "c"
+	r.Add(secret)
+	text := strings.Repeat("ab…", 200_000)
+	if got := r.String(text); got != text {
+		t.Error("something was masked")
+	}
+	cut := strings.Repeat("cd", 200_000) + secret[:9000] + "…"
+	if got := r.String(cut); !strings.HasSuffix(got, "cd***…") {
+		t.Errorf("the beginning of a long secret was not masked: …%s", got[len(got)-20:])
+	}
+}
+
 func FuzzWriter(f *testing.F) {
 	f.Add("hunter22", "secret-two", "a hunter22 b secret-two c", []byte{1, 2, 3})
 	f.Add("abcd", "abcdefgh", "abcdefgabcdefgh", []byte{4})
 	f.Add("abab", "baba", "xababababx", []byte{1})
 	f.Add("a\nlong line of it\nb", `q"uo\te`, `"q\"uo\\te" long line of it`, []byte{0, 5})
 	f.Add("Basic dTpodW50ZXIyMg==", "äöüß", "hunter22 %C3%A4%c3%b6", []byte{7, 1})
+	f.Add("hunter22", "secret-two", "hunter2… secret…", []byte{1, 2, 5})
 	f.Fuzz(func(t *testing.T, one, two, text string, sizes []byte) {
 		if strings.Contains(one+two, "*") {
 			t.Skip("the mask itself can complete such a secret")
@@ -360,12 +387,18 @@ func FuzzWriter(f *testing.F) {
 		texts := []string{
 			text, text + one + text, one + two, text + one[:len(one)/2] + two, url.QueryEscape(one) + text + two,
 			base64.StdEncoding.EncodeToString([]byte(text + one)), strconv.Quote(one + text + two),
+			text + cutTo(one, len(text)) + cutMark + cutTo(two, len(sizes)) + cutMark + text, cutTo(one+two, len(text)) + cutMark[:2] + two,
 		}
 		for _, text := range texts {
 			whole := r.String(text)
 			for _, form := range append(forms(one), forms(two)...) {
 				if strings.Contains(whole, form) {
 					t.Fatalf("String(%q) = %q, which holds %q", text, whole, form)
+				}
+			}
+			for _, form := range append(forms(one), forms(two)...) {
+				if n := len(cutMark); !strings.Contains(form, cutMark) && strings.Contains(whole, cutTo(form, len(form)-1)+cutMark) && len(form) > n+MinLength*utf8.UTFMax {
+					t.Fatalf("String(%q) = %q, which holds the beginning of %q", text, whole, form)
 				}
 			}
 			if len(forms(one)) == 0 && len(forms(two)) == 0 && whole != text {
@@ -386,8 +419,11 @@ func FuzzWriter(f *testing.F) {
 	})
 }
 
+// cutTo returns the first n bytes of s, or all of it.
+func cutTo(s string, n int) string { return s[:min(n, len(s))] }
+
 // throughWriter writes text in parts of the sizes that next returns, and returns what arrived. It fails the test if
-// more is held back than the longest secret's length less one.
+// more is held back than the longest secret's length less one, and most of a mark.
 func throughWriter(t *testing.T, r *Redactor, text string, next func() int) string {
 	t.Helper()
 	var out bytes.Buffer
@@ -396,7 +432,7 @@ func throughWriter(t *testing.T, r *Redactor, text string, next func() int) stri
 		n := min(max(next(), 1), len(text))
 		mustWrite(t, w, text[:n])
 		text = text[n:]
-		if r != nil && len(w.held) > max(0, r.longest-1) {
+		if r != nil && len(w.held) > max(0, r.longest-1)+len(cutMark)-1 {
 			t.Fatalf("%d bytes are held back, the longest form has %d", len(w.held), r.longest)
 		}
 	}

@@ -7,7 +7,7 @@ import (
 
 // A Writer masks what is written through it. A secret is found also when it is split across writes: the Writer holds
 // back the end of the text as long as it could be the beginning of a secret, which is never more than the longest
-// secret's length. Call Flush or Close after the last write. It is safe for concurrent use.
+// secret's length and that of the mark of a cut. Call Flush or Close after the last write. It is safe for concurrent use.
 type Writer struct {
 	r *Redactor
 	w io.Writer

@@ -54,46 +54,68 @@ func (k Kind) identity() string {
 // the same as an empty one.
 type Offer map[Kind]map[string]any
 
+// Problem is why a definition cannot be told from the others of its kind. It says which: "tool 4 has no name".
+type Problem struct {
+	Kind Kind
+	// Name is the one that several have, "" for a definition that has none.
+	Name string
+	text string
+}
+
+// Error says what is wrong.
+func (p Problem) Error() string { return p.text }
+
 // NewOffer returns the definitions in lists, as a server sent them, by kind. Every text goes through mask, which may be
-// nil. It is an error if a definition cannot be told from others.
-func NewOffer(lists map[Kind][]json.RawMessage, mask func(string) string) (Offer, error) {
+// nil. Definitions that cannot be told from others are left out, all of those that have one name, too; the problems say
+// which.
+func NewOffer(lists map[Kind][]json.RawMessage, mask func(string) string) (Offer, []Problem) {
 	o := Offer{}
+	var problems []Problem
 	for _, kind := range Kinds() {
 		items, ok := lists[kind]
 		if !ok {
 			continue
 		}
 		o[kind] = map[string]any{}
+		twice := map[string]bool{}
 		for i, raw := range items {
 			value, err := decode(raw)
 			if err != nil {
-				return nil, fmt.Errorf("%s %d: %w", kind.Noun(), i+1, err)
+				problems = append(problems, Problem{Kind: kind, text: fmt.Sprintf("%s %d: %s", kind.Noun(), i+1, err)})
+				continue
 			}
 			if mask != nil {
 				value = masked(value, mask)
 			}
-			if err := o.add(kind, i, value); err != nil {
-				return nil, err
+			if p := o.add(kind, i, value); p != nil && !twice[p.Name] {
+				problems = append(problems, *p)
+				twice[p.Name] = p.Name != ""
 			}
 		}
+		for name := range twice {
+			delete(o[kind], name)
+		}
 	}
-	return o, nil
+	return o, problems
 }
 
 // add puts the i-th definition of a kind in.
-func (o Offer) add(kind Kind, i int, value any) error {
+func (o Offer) add(kind Kind, i int, value any) *Problem {
 	object, _ := value.(map[string]any)
 	name, _ := object[kind.identity()].(string)
+	p := Problem{Kind: kind}
 	switch _, twice := o[kind][name]; {
 	case object == nil:
-		return fmt.Errorf("%s %d is not an object", kind.Noun(), i+1)
+		p.text = fmt.Sprintf("%s %d is not an object", kind.Noun(), i+1)
 	case name == "":
-		return fmt.Errorf("%s %d has no %s", kind.Noun(), i+1, kind.identity())
+		p.text = fmt.Sprintf("%s %d has no %s", kind.Noun(), i+1, kind.identity())
 	case twice:
-		return fmt.Errorf("two %s are called %s", kind.Plural(), Visible(name))
+		p.Name, p.text = name, fmt.Sprintf("two %s are called %s", kind.Plural(), shortName(name))
+	default:
+		o[kind][name] = value
+		return nil
 	}
-	o[kind][name] = value
-	return nil
+	return &p
 }
 
 // Counts says how much is offered: "7 tools, 1 prompt".
@@ -196,8 +218,8 @@ func parseOffer(lists map[string]any) (Offer, error) {
 		}
 		o[kind] = map[string]any{}
 		for i, item := range items {
-			if err := o.add(kind, i, item); err != nil {
-				return nil, err
+			if p := o.add(kind, i, item); p != nil {
+				return nil, p
 			}
 		}
 	}

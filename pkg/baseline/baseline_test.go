@@ -13,15 +13,15 @@ import (
 
 // TestFile shows what a file looks like, that it is read back as it was, and that it is written in place of another.
 func TestFile(t *testing.T) {
-	o, err := NewOffer(map[Kind][]json.RawMessage{
+	o, problems := NewOffer(map[Kind][]json.RawMessage{
 		Tools: {
 			json.RawMessage(`{"name":"b","inputSchema":{"type":"object","properties":{"n":{"maximum":12345678901234567890.50}}}}`),
 			json.RawMessage("{\"name\":\"a\",\"description\":\"<b>\u200b\U000e0041 hunter2\"}"),
 		},
 		Prompts: {},
 	}, func(s string) string { return strings.ReplaceAll(s, "hunter2", "***") })
-	if err != nil {
-		t.Fatal(err)
+	if problems != nil {
+		t.Fatal(problems)
 	}
 	const want = `{
   "prompts": [],
@@ -73,6 +73,27 @@ func TestFile(t *testing.T) {
 	}
 	if err := one.Save(filepath.Join(t.TempDir(), "no", "b.json")); err == nil {
 		t.Error("written into a directory that is not there")
+	}
+}
+
+// TestNewOffer shows that definitions which cannot be told apart are left out, and hide no others.
+func TestNewOffer(t *testing.T) {
+	o, problems := NewOffer(map[Kind][]json.RawMessage{
+		Tools: {
+			json.RawMessage(`{"name":"a"}`), json.RawMessage(`{"name":"b"}`), json.RawMessage(`{"name":5}`), json.RawMessage(`7`),
+			json.RawMessage(`{"name":"b"}`), json.RawMessage(`{"name":"b"}`),
+		},
+		Prompts: {json.RawMessage(`{"name":"p"}`)},
+	}, nil)
+	if want := (Offer{Tools: {"a": map[string]any{"name": "a"}}, Prompts: {"p": map[string]any{"name": "p"}}}); !reflect.DeepEqual(o, want) {
+		t.Errorf("got %v", o)
+	}
+	var got []string
+	for _, p := range problems {
+		got = append(got, strings.TrimSpace(p.Error()+" "+p.Name))
+	}
+	if want := []string{"tool 3 has no name", "tool 4 is not an object", "two tools are called b b"}; !reflect.DeepEqual(got, want) {
+		t.Errorf("got %q", got)
 	}
 }
 

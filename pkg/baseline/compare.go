@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"unicode"
 )
 
 // Compare returns what changed between two offers of one server: the worst first, then by kind and name. The grades are those of a client that
@@ -67,9 +68,9 @@ func compareKind(kind Kind, before, after map[string]any) []Change {
 		}
 		switch {
 		case !is:
-			c.Differences = []Difference{{Grade: Breaking, Words: "the " + kind.Noun() + " was removed"}}
+			c.Differences = []Difference{{Grade: Breaking, Words: fmt.Sprintf("the %s %s was removed", kind.Noun(), shortName(name))}}
 		case !was:
-			c.Differences = []Difference{{Grade: Benign, Words: "the " + kind.Noun() + " was added"}}
+			c.Differences = []Difference{added(kind, name, names)}
 		default:
 			c.Differences = compareDefinitions(kind, a, b)
 		}
@@ -79,6 +80,46 @@ func compareKind(kind Kind, before, after map[string]any) []Change {
 		}
 	}
 	return changes
+}
+
+// added tells of something new. A name that looks like another, and is not, is how one thing is taken for the other.
+func added(kind Kind, name string, names []string) Difference {
+	d := Difference{Grade: Benign, Words: fmt.Sprintf("the %s %s was added", kind.Noun(), shortName(name))}
+	var strange []string
+	if unseen := hidden(nil, name); unseen != "" {
+		strange = append(strange, "with characters that cannot be seen in its name: "+unseen)
+	}
+	for _, other := range names {
+		if (kind == Tools || kind == Prompts) && other != name && silhouette(other) == silhouette(name) { // files may be called so
+			strange = append(strange, "and its name looks like "+shortName(other))
+			break
+		}
+	}
+	if len(strange) > 0 {
+		d.Grade = Risky
+		d.Words += ", " + strings.Join(strange, ", ")
+	}
+	return d
+}
+
+// silhouette returns what a person in a hurry sees of a name: no blanks, nothing invisible, and no difference of case.
+func silhouette(name string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsSpace(r) || invisible(r) {
+			return -1
+		}
+		return unicode.ToLower(r)
+	}, name)
+}
+
+// shortName shows a name, cut, and in quotes if its blanks would be overlooked.
+func shortName(name string) string {
+	const longest = 80
+	name = cut(Visible(name), longest)
+	if strings.Contains(name, " ") {
+		return `"` + name + `"`
+	}
+	return name
 }
 
 // compareDefinitions compares two definitions key by key.

@@ -13,9 +13,9 @@ func offer(t *testing.T, kind Kind, definitions ...string) Offer {
 	for _, d := range definitions {
 		lists[kind] = append(lists[kind], json.RawMessage(d))
 	}
-	o, err := NewOffer(lists, nil)
-	if err != nil {
-		t.Fatal(err)
+	o, problems := NewOffer(lists, nil)
+	if problems != nil {
+		t.Fatal(problems)
 	}
 	return o
 }
@@ -76,7 +76,13 @@ func TestInputSchemas(t *testing.T) {
 		{`{"type":"object"}`, `{"type":"object","additionalProperties":false}`, "breaking: input: other names are refused now"},
 		{`{"additionalProperties":false}`, `{}`, "benign: input: other names are accepted now"},
 		{`{"additionalProperties":true}`, `{}`, ""},
-		{`{"$defs":{"D":{"type":"number"}}}`, `{"$defs":{"D":{"type":"integer"}}}`, "breaking: argument D: type narrowed from number to integer"},
+		{`{"$defs":{"D":{"type":"number"}}}`, `{"$defs":{"D":{"type":"integer"}}}`, "breaking: definition D: type narrowed from number to integer"},
+		{`{"definitions":{"D":{"properties":{"n":{"items":{"type":"number"}}}}}}`, `{"definitions":{"D":{"properties":{"n":{"items":{"type":"integer"}}}}}}`, "breaking: definition D.n[]: type narrowed from number to integer"},
+		// To write what holds anyway is no change.
+		{`{"properties":{"a":{"type":"string"}}}`, `{"properties":{"a":{"type":"string","minLength":0,"minItems":0.0,"minProperties":0,"minContains":1}}}`, ""},
+		{`{"properties":{"a":{"minLength":0,"minItems":0}}}`, `{"properties":{"a":{}}}`, ""},
+		{`{"properties":{"a":{}}}`, `{"properties":{"a":{"minimum":0}}}`, "breaking: argument a: minimum is 0 now"},
+		{`{"properties":{"a":{}}}`, `{"properties":{"a":{"minLength":1}}}`, "breaking: argument a: minLength is 1 now"},
 		// What only a person can judge.
 		{`{"properties":{"a":{"description":"x"}}}`, `{"properties":{"a":{"description":"y"}}}`, "risky: argument a: description changed"},
 		{`{"properties":{"a":{}}}`, `{"properties":{"a":{"default":7}}}`, "risky: argument a: default added"},
@@ -112,6 +118,8 @@ func TestOutputSchemas(t *testing.T) {
 		{`{"properties":{"a":{"type":["string","null"]}}}`, `{"properties":{"a":{"type":"string"}}}`, "benign: output field a: type narrowed from string or null to string"},
 		{`{"properties":{"a":{"enum":["x"]}}}`, `{"properties":{"a":{"enum":["x","y"]}}}`, `breaking: output field a: enum value added: "y"`},
 		{`{"properties":{"a":{"items":{"maximum":1}}}}`, `{"properties":{"a":{"items":{}}}}`, `breaking: output field a[]: maximum 1 removed`},
+		{`{"properties":{"a":{"minLength":0}}}`, `{"properties":{"a":{}}}`, ""},
+		{`{"$defs":{"D":{"minimum":1}}}`, `{"$defs":{"D":{"minimum":0}}}`, "breaking: definition D: minimum loosened from 1 to 0"},
 	} {
 		before := offer(t, Tools, `{"name":"t","outputSchema":`+tt.before+`}`)
 		after := offer(t, Tools, `{"name":"t","outputSchema":`+tt.after+`}`)
@@ -128,8 +136,8 @@ func TestDefinitions(t *testing.T) {
 		before, after string
 		want          string
 	}{
-		{Tools, `{"name":"t"}`, "", "breaking: the tool was removed"},
-		{Tools, "", `{"name":"t"}`, "benign: the tool was added"},
+		{Tools, `{"name":"t"}`, "", "breaking: the tool t was removed"},
+		{Tools, "", `{"name":"t"}`, "benign: the tool t was added"},
 		{Tools, `{"name":"t","outputSchema":{}}`, `{"name":"t"}`, "breaking: the output schema removed"},
 		{Tools, `{"name":"t"}`, `{"name":"t","outputSchema":{}}`, "benign: the output schema added"},
 		{Tools, `{"name":"t","title":"a"}`, `{"name":"t","title":"b"}`, "risky: title changed"},
@@ -146,8 +154,8 @@ func TestDefinitions(t *testing.T) {
 		{Prompts, `{"name":"p","arguments":[{"name":"a"},{"name":"b"}]}`, `{"name":"p","arguments":[{"name":"b"},{"name":"a"}]}`, "benign: the order of the arguments changed"},
 		{Resources, `{"uri":"a://b","name":"n","size":1}`, `{"uri":"a://b","name":"n","size":2}`, "benign: size changed"},
 		{Resources, `{"uri":"a://b","mimeType":"text/plain"}`, `{"uri":"a://b","mimeType":"text/html"}`, "risky: mimeType changed"},
-		{Resources, `{"uri":"a://b"}`, "", "breaking: the resource was removed"},
-		{ResourceTemplates, `{"uriTemplate":"a://{b}"}`, "", "breaking: the resource template was removed"},
+		{Resources, `{"uri":"a://b"}`, "", "breaking: the resource a://b was removed"},
+		{ResourceTemplates, `{"uriTemplate":"a://{b}"}`, "", "breaking: the resource template a://{b} was removed"},
 	} {
 		of := func(definition string) Offer {
 			if definition == "" {
@@ -158,6 +166,24 @@ func TestDefinitions(t *testing.T) {
 		if got := told(t, Compare(of(tt.before), of(tt.after))); got != tt.want {
 			t.Errorf("%s → %s\n got %s\nwant %s", tt.before, tt.after, got, tt.want)
 		}
+	}
+}
+
+// TestLookAlikes shows that something new whose name passes for another's is more than an addition.
+func TestLookAlikes(t *testing.T) {
+	for name, want := range map[string]string{
+		"mv":        "benign: the tool mv was added",
+		"rm\u200b":  "risky: the tool rm<U+200B> was added, with characters that cannot be seen in its name: U+200B, and its name looks like rm",
+		"rm ":       `risky: the tool "rm " was added, and its name looks like rm`,
+		"RM":        "risky: the tool RM was added, and its name looks like rm",
+		"\u2066 mv": `risky: the tool "<U+2066> mv" was added, with characters that cannot be seen in its name: U+2066`,
+	} {
+		if got := told(t, Compare(offer(t, Tools, `{"name":"rm"}`), offer(t, Tools, `{"name":"rm"}`, `{"name":"`+name+`"}`))); got != want {
+			t.Errorf("%q\n got %s\nwant %s", name, got, want)
+		}
+	}
+	if got := told(t, Compare(offer(t, Resources, `{"uri":"file:///a"}`), offer(t, Resources, `{"uri":"file:///a"}`, `{"uri":"file:///A"}`))); got != "benign: the resource file:///A was added" {
+		t.Error(got)
 	}
 }
 

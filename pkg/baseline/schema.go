@@ -31,23 +31,27 @@ const deepest = 64
 type place struct {
 	// path is the way through the keys, and name what a person calls the value there: "filter.kind", "" for all of it.
 	path, name string
+	// definition is set inside a schema that references name: what it is called there is no argument's name.
+	definition bool
 }
 
 func (p place) key(key string) string { return p.path + "." + key }
 
 // property returns the place of a member of an object.
 func (p place) property(name string) place {
-	out := place{path: p.path + ".properties." + name, name: name}
+	out := place{path: p.path + ".properties." + name, name: name, definition: p.definition}
 	if p.name != "" {
 		out.name = p.name + "." + name
 	}
 	return out
 }
 
-func (p place) items(key string) place { return place{path: p.key(key), name: p.name + "[]"} }
+func (p place) items(key string) place {
+	return place{path: p.key(key), name: p.name + "[]", definition: p.definition}
+}
 
 func (p place) below(keys ...string) place {
-	return place{path: p.key(strings.Join(keys, ".")), name: p.name}
+	return place{path: p.key(strings.Join(keys, ".")), name: p.name, definition: p.definition}
 }
 
 func compareInput(before, after any) []Difference {
@@ -74,6 +78,8 @@ func compareOutput(before, after any) []Difference {
 // subject names the value at a place.
 func (c *comparer) subject(at place) string {
 	switch {
+	case at.definition:
+		return "definition " + Visible(at.name)
 	case at.name == "" && c.output:
 		return "output"
 	case at.name == "":
@@ -284,7 +290,9 @@ func (c *comparer) object(a, b map[string]any, at place) {
 	case isFalse(more):
 		c.widened(at, "additionalProperties", "other names are accepted now", more, moreNow)
 	default:
-		c.schema(more, moreNow, place{path: at.key("additionalProperties"), name: strings.TrimPrefix(at.name+".*", ".")})
+		c.schema(more, moreNow, place{
+			path: at.key("additionalProperties"), name: strings.TrimPrefix(at.name+".*", "."), definition: at.definition,
+		})
 	}
 }
 
@@ -438,7 +446,7 @@ func (c *comparer) definitions(key string, before, after any, at place) {
 		a, was := old[name]
 		b, is := now[name]
 		if was && is {
-			c.schema(a, b, place{path: at.key(key + "." + name), name: name})
+			c.schema(a, b, place{path: at.key(key + "." + name), name: name, definition: true})
 		} else if was {
 			c.add(Benign, at.key(key+"."+name), "definition "+Visible(name)+" removed", a, nil)
 		}
@@ -448,6 +456,9 @@ func (c *comparer) definitions(key string, before, after any, at place) {
 // bound compares the values of a bound; sign is +1 for a least value, and -1 for a greatest.
 func (c *comparer) bound(key string, before, after any, at place, sign int) {
 	old, now := number(before), number(after)
+	if implied, ok := impliedBound(key); ok && (before == nil && equal(after, implied) || after == nil && equal(before, implied)) {
+		return // to write what holds anyway changes nothing
+	}
 	switch {
 	case before != nil && old == nil || after != nil && now == nil:
 		c.unclear(at, key, before, after)
@@ -460,6 +471,17 @@ func (c *comparer) bound(key string, before, after any, at place, sign int) {
 	default:
 		c.widened(at, key, fmt.Sprintf("%s loosened from %s to %s", key, before, after), before, after)
 	}
+}
+
+// impliedBound returns the bound that holds when the key is not there.
+func impliedBound(key string) (json.Number, bool) {
+	switch key {
+	case "minLength", "minItems", "minProperties":
+		return "0", true
+	case "minContains":
+		return "1", true
+	}
+	return "", false
 }
 
 // multiple compares the values of multipleOf.

@@ -73,11 +73,14 @@ type offered struct {
 	unknown map[baseline.Kind]Finding
 	// problems tell what was odd in the lists.
 	problems []string
+	// hidden are the kinds that are listed, and not announced.
+	hidden map[baseline.Kind]bool
 }
 
-// offers asks what the server offers. What it did not announce and does not list is not offered.
+// offers asks what the server offers. What it does not announce is not offered, also if it is listed: a client that goes by
+// what is announced never asks.
 func (t *Target) offers(ctx context.Context) offered {
-	o := offered{lists: map[baseline.Kind][]json.RawMessage{}, unknown: map[baseline.Kind]Finding{}}
+	o := offered{lists: map[baseline.Kind][]json.RawMessage{}, unknown: map[baseline.Kind]Finding{}, hidden: map[baseline.Kind]bool{}}
 	for _, l := range []struct {
 		kind      baseline.Kind
 		method    string
@@ -90,13 +93,14 @@ func (t *Target) offers(ctx context.Context) offered {
 	} {
 		list, err := t.list(ctx, l.method)
 		switch {
-		case l.kind == baseline.ResourceTemplates && session.ClassOf(err) == session.ClassAnswered: // no check of its own tells
-		case err != nil && announces(t, l.announced):
+		case !announces(t, l.announced):
+			o.hidden[l.kind] = len(list.Items) > 0
+		case err != nil:
 			f := failure(err)
 			f.Status, f.Class = Unknown, ""
 			f.Message = "not known: " + f.Message
 			o.unknown[l.kind] = f
-		case err != nil, list.Unsupported, len(list.Items) == 0 && !announces(t, l.announced):
+		case list.Unsupported:
 		case list.Incomplete:
 			o.unknown[l.kind] = Finding{
 				Status: Unknown, Message: "not known: the list was cut short: " + strings.Join(list.Problems, "; "),
@@ -127,12 +131,18 @@ func (t *Target) capture(ctx context.Context) Finding {
 		f.Detail = strings.Join(o.problems, "\n")
 		return f
 	}
-	offer, err := baseline.NewOffer(o.lists, t.Mask)
-	if err != nil {
-		return Finding{Status: Fail, Class: "protocol", Message: err.Error(), Fix: fix}
+	offer, problems := baseline.NewOffer(o.lists, t.Mask)
+	if len(problems) > 0 {
+		return Finding{Status: Fail, Class: "protocol", Message: problems[0].Error(), Detail: problemLines(problems), Fix: fix}
 	}
 	t.captured = offer
 	f := pass(offer.Counts())
+	for _, kind := range baseline.Kinds() {
+		if o.hidden[kind] {
+			f.Message += fmt.Sprintf("; %s are listed, and not announced, and so they are left out", kind.Plural())
+			f.Shown = true
+		}
+	}
 	f.Data = map[string]any{}
 	for kind, items := range offer {
 		f.Data[string(kind)] = len(items)
@@ -146,6 +156,7 @@ func (t *Target) compare(ctx context.Context) []Result {
 	wants := t.wants(baselineID)
 	o := t.offers(ctx)
 	before := maps.Clone(t.Baseline.Offer)
+	after, problems := baseline.NewOffer(o.lists, t.Mask)
 	var rows []Result
 	for _, kind := range baseline.Kinds() {
 		if f, ok := o.unknown[kind]; ok {
@@ -153,15 +164,13 @@ func (t *Target) compare(ctx context.Context) []Result {
 			rows = append(rows, Result{ID: ids.of(kind, ""), Title: kind.Plural() + " are as in the baseline", Finding: f})
 		}
 	}
+	rows = append(rows, t.indistinct(ids, before, problems)...)
 	whole := len(rows) == 0
-	after, err := baseline.NewOffer(o.lists, t.Mask)
-	if err != nil {
-		return append(rows, Result{ID: baselineID, Title: baselineTitle, Finding: Finding{
-			Status: Unknown, Message: "not compared: " + err.Error(), Detail: strings.Join(o.problems, "\n"), Fix: "give each a name of its own",
-		}})
-	}
 	changes, told := baseline.Compare(before, after), map[string]bool{}
 	for _, c := range changes {
+		if c.Name == "" && o.hidden[c.Kind] {
+			c.Differences[0].Words = c.Kind.Plural() + " are not announced any more, though they are still listed: most clients show none"
+		}
 		id := ids.of(c.Kind, c.Name)
 		told[id] = true
 		if c.Name != "" && !wants(id) { // a list that is gone as a whole concerns all that was in it
@@ -189,6 +198,40 @@ func (t *Target) compare(ctx context.Context) []Result {
 	return rows
 }
 
+// indistinct returns a row for each kind of which some definitions cannot be compared, as it is not known which is which. Those
+// of one name are taken out of what was there before: they are not gone.
+func (t *Target) indistinct(ids *baselineIDs, before baseline.Offer, problems []baseline.Problem) []Result {
+	of := map[baseline.Kind][]baseline.Problem{}
+	for _, p := range problems {
+		of[p.Kind] = append(of[p.Kind], p)
+	}
+	var rows []Result
+	for _, kind := range baseline.Kinds() {
+		if of[kind] == nil {
+			continue
+		}
+		before[kind] = maps.Clone(before[kind])
+		for _, p := range of[kind] {
+			delete(before[kind], p.Name)
+		}
+		f := Finding{Status: Unknown, Message: "not compared: " + of[kind][0].Error(), Fix: "give each a name of its own"}
+		if more := len(of[kind]) - 1; more > 0 {
+			f.Message += fmt.Sprintf(", and %d more", more)
+			f.Detail = problemLines(of[kind])
+		}
+		rows = append(rows, Result{ID: ids.of(kind, ""), Title: kind.Plural() + " are as in the baseline", Finding: f})
+	}
+	return rows
+}
+
+func problemLines(problems []baseline.Problem) string {
+	var lines []string
+	for _, p := range problems {
+		lines = append(lines, p.Error())
+	}
+	return strings.Join(lines, "\n")
+}
+
 // changeTitle says what would be the case without a change.
 func changeTitle(c baseline.Change) string {
 	if c.Name == "" {
@@ -202,6 +245,8 @@ func (b Baseline) judge(c baseline.Change) Finding {
 	grade := c.Grade()
 	name := b.Name
 	f := Finding{Status: Pass, Message: c.Message(), Detail: strings.Join(c.Detail(), "\n")}
+	// What is new is worth a look, but for resources: they are files, and come by hundreds.
+	f.Shown = c.Before == nil && (c.Kind != baseline.Resources || c.Name == "")
 	switch {
 	case grade >= b.FailOn:
 		f.Status, f.Class = Fail, "failed"

@@ -20,6 +20,8 @@ type scripted struct {
 	capabilities string
 	// results are the answers by method; one that is not there is not known to it.
 	results map[string]string
+	// errors are the errors by method.
+	errors map[string]string
 	// fatal is a method on which the connection breaks.
 	fatal string
 
@@ -63,6 +65,9 @@ func (s *scripted) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "application/json")
 	result, ok := s.results[m.Method]
 	switch {
+	case s.errors[m.Method] != "":
+		_, _ = fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"error":%s}`, m.ID, s.errors[m.Method])
+		return
 	case m.Method == "initialize":
 		result = `{"protocolVersion":"2025-11-25","capabilities":` + s.capabilities + `,"serverInfo":{"name":"scripted","version":"1"}}`
 	case m.Method == "ping":
@@ -144,7 +149,7 @@ func TestBaseline(t *testing.T) {
 			func(s *scripted) {
 				s.results["tools/list"] = `{"tools":[{"name":"rm-","inputSchema":{"type":"object"}}]}`
 			},
-			[]string{"tool.read fail breaking: the tool was removed", "tool.rm pass benign: the tool was added"},
+			[]string{"tool.read fail breaking: the tool read was removed", "tool.rm pass benign: the tool rm- was added"},
 		},
 		{
 			"prompts are announced no more",
@@ -157,7 +162,7 @@ func TestBaseline(t *testing.T) {
 		{
 			"an empty list is another thing",
 			func(s *scripted) { s.results["prompts/list"] = `{"prompts":[]}` },
-			[]string{"prompt.greet fail breaking: the prompt was removed"},
+			[]string{"prompt.greet fail breaking: the prompt greet was removed"},
 		},
 		{
 			"no templates",
@@ -177,7 +182,36 @@ func TestBaseline(t *testing.T) {
 		{
 			"two of one name",
 			func(s *scripted) { s.results["prompts/list"] = `{"prompts":[{"name":"greet"},{"name":"greet"}]}` },
-			[]string{"unchanged unknown not compared: two prompts are called greet"},
+			[]string{"prompts unknown not compared: two prompts are called greet"},
+		},
+		{
+			"a tool that is a look-alike",
+			func(s *scripted) {
+				s.results["tools/list"] = strings.Replace(s.results["tools/list"], `{"tools":[`, `{"tools":[{"name":"read\u200b"},`, 1)
+			},
+			[]string{"tool.read-2 warn risky: the tool read<U+200B> was added, with characters that cannot be seen in its name: U+200B, and its name looks like read"},
+		},
+		{
+			"tools are listed, and announced no more",
+			func(s *scripted) { s.capabilities = `{"prompts":{},"resources":{}}` },
+			[]string{"tools fail breaking: tools are not announced any more, though they are still listed: most clients show none"},
+		},
+		{
+			"templates that cannot be listed today",
+			func(s *scripted) {
+				s.errors = map[string]string{"resources/templates/list": `{"code":-32603,"message":"db down"}`}
+			},
+			[]string{"resource_templates unknown not known: resources/templates/list: db down (code -32603)"},
+		},
+		{
+			"an entry without a name hides no other",
+			func(s *scripted) {
+				s.results["tools/list"] = `{"tools":[{"name":5},{"name":"rm"},{"name":"rm"}]}`
+			},
+			[]string{
+				"tools unknown not compared: tool 1 has no name, and 1 more",
+				"tool.read fail breaking: the tool read was removed",
+			},
 		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -221,6 +255,9 @@ func TestBaselineRows(t *testing.T) {
 // TestCaptureWantsTheWhole shows that nothing is kept of a list that is not whole, and that secrets are not kept.
 func TestCaptureWantsTheWhole(t *testing.T) {
 	for name, change := range map[string]func(*scripted){
+		"no templates today": func(s *scripted) {
+			s.errors = map[string]string{"resources/templates/list": `{"code":-32603,"message":"db down"}`}
+		},
 		"a problem":   func(s *scripted) { s.results["tools/list"] = `{"tools":[],"nextCursor":7}` },
 		"cut short":   func(s *scripted) { s.results["resources/list"] = `{"resources":[],"nextCursor":"x"}` },
 		"no name":     func(s *scripted) { s.results["tools/list"] = `{"tools":[{"inputSchema":{"type":"object"}}]}` },
@@ -231,6 +268,11 @@ func TestCaptureWantsTheWhole(t *testing.T) {
 		if offer, r := capture(t, s); offer != nil {
 			t.Errorf("%s: kept %v\n%s", name, offer, statuses(r))
 		}
+	}
+	s := everything() // what is not announced is not offered
+	s.capabilities = `{"prompts":{},"resources":{}}`
+	if offer, r := capture(t, s); offer[baseline.Tools] != nil || !strings.HasSuffix(byID(r)["baseline.complete"].Message, "; tools are listed, and not announced, and so they are left out") {
+		t.Errorf("kept %v\n%s", offer, statuses(r))
 	}
 	target := &Target{Server: everything().serve(t), Capture: true, Mask: func(text string) string { return strings.ReplaceAll(text, "file", "***") }}
 	Run(t.Context(), target, Checks())

@@ -6,7 +6,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"regexp"
+	"strconv"
 	"strings"
 	"time"
 
@@ -94,7 +96,9 @@ func (t *Target) make(ctx context.Context, call preparedCall) (Finding, healthSt
 		wrong = fmt.Sprintf("it took %s, and %s is the most that is expected", FormatElapsed(elapsed), FormatElapsed(within))
 	}
 	state := healthGood
-	if wrong != "" {
+	if n.denied != nil {
+		f, state = call.denied(n.denied), healthWrong
+	} else if wrong != "" {
 		state = healthWrong
 		f = Finding{
 			Status: Fail, Class: "failed", Message: call.Tool + ": " + wrong,
@@ -110,9 +114,29 @@ func (t *Target) make(ctx context.Context, call preparedCall) (Finding, healthSt
 	} else if n.lost {
 		f = warn(fmt.Sprintf("%s, after it had to be repeated on a fresh session (%s)", f.Message, n.loss), "see why the session does not last")
 	}
-	f.Data = map[string]any{"tool": call.Tool, "call_ms": milliseconds(elapsed), "attempts": n.sent}
+	if f.Data == nil {
+		f.Data = map[string]any{}
+	}
+	maps.Copy(f.Data, map[string]any{"tool": call.Tool, "call_ms": milliseconds(elapsed), "attempts": n.sent})
 	return f, state
 }
+
+// denied makes the finding about a call that the server answered with an error in place of a result.
+func (c preparedCall) denied(e *session.Error) Finding {
+	f := failure(e)
+	f.Class, f.Message = "tool", c.Tool+": the server refused the call: "+e.Message
+	f.Fix = "see the server's own log: it answered with an error in place of a result"
+	if e.RPC != nil {
+		f.Data["rpc_code"] = e.RPC.Code
+		if e.RPC.Code == codeInvalidParams {
+			f.Fix = "correct " + c.place.args + ", or the tool's schema: what fits it has to be accepted"
+		}
+	}
+	return f
+}
+
+// codeInvalidParams is the code of JSON-RPC for arguments that are not accepted.
+const codeInvalidParams = -32602
 
 // hints reports whether a tool says of itself that it only reads, and that calling it twice does no harm. Anything but
 // true says nothing.
@@ -157,25 +181,55 @@ func unexpected(ctx context.Context, x config.Expect, answer json.RawMessage) st
 	case !failed && x.IsError:
 		return "it reported no error, and one is expected"
 	case !strings.Contains(text, x.Contains):
-		return fmt.Sprintf("its text does not contain %q", x.Contains)
+		return fmt.Sprintf("its text does not contain %q: got %s", x.Contains, quoted(text))
 	case x.Equals != nil && text != *x.Equals:
-		return fmt.Sprintf("its text is not %q", firstWords(*x.Equals))
+		return fmt.Sprintf("its text is not %q: got %s", firstWords(*x.Equals), quoted(text))
 	}
 	if matcher, err := regexp.Compile(x.Matches); err != nil || !matcher.MatchString(text) {
-		return fmt.Sprintf("its text does not match %s", x.Matches)
+		return fmt.Sprintf("its text does not match %s: got %s", x.Matches, quoted(text))
 	}
 	if x.EqualsJSON != nil {
 		switch structured := structuredContent(answer); {
 		case structured == nil && !toolargs.Equal(json.RawMessage(text), x.EqualsJSON):
-			return "it has no structured content, and its text is not " + firstWords(string(x.EqualsJSON))
+			return fmt.Sprintf("it has no structured content, and its text is not %s: got %s", firstWords(string(x.EqualsJSON)), quotedUnlessJSON(text))
 		case structured != nil && !toolargs.Equal(structured, x.EqualsJSON):
-			return "its structured content is not " + firstWords(string(x.EqualsJSON))
+			return fmt.Sprintf("its structured content is not %s: got %s", firstWords(string(x.EqualsJSON)), aFewWords(string(structured)))
 		}
 	}
 	if x.JQ != "" {
 		return jqDenies(ctx, x.JQ, answer)
 	}
 	return ""
+}
+
+// aFewWords cuts what came in place of what was expected to what a message holds. The evidence has more of it.
+func aFewWords(text string) string {
+	const most = 80
+	if r := []rune(text); len(r) > most {
+		return string(r[:most]) + "…"
+	}
+	return text
+}
+
+// jqInput shows what a jq expression was asked of, cut: the structured content, or else the text.
+func jqInput(answer json.RawMessage) string {
+	if structured := structuredContent(answer); structured != nil {
+		return "got " + aFewWords(string(structured))
+	}
+	return "got the text " + quoted(answerText(answer))
+}
+
+// quotedUnlessJSON shows a text that should be JSON, cut.
+func quotedUnlessJSON(text string) string {
+	if json.Valid([]byte(text)) {
+		return aFewWords(text)
+	}
+	return quoted(text)
+}
+
+// quoted shows a text in quotes, cut.
+func quoted(text string) string {
+	return strconv.Quote(aFewWords(text))
 }
 
 // jqLimit bounds a jq expression: those that end take milliseconds.
@@ -209,9 +263,9 @@ func jqDenies(ctx context.Context, expression string, answer json.RawMessage) st
 	case failed:
 		return fmt.Sprintf("jq %s: %s", expression, firstWords(err.Error())) // which may quote the whole answer
 	case output == nil:
-		return fmt.Sprintf("jq %s is null", expression)
+		return fmt.Sprintf("jq %s is null; %s", expression, jqInput(answer))
 	case isBool && !truth:
-		return fmt.Sprintf("jq %s is false", expression)
+		return fmt.Sprintf("jq %s is false; %s", expression, jqInput(answer))
 	}
 	return ""
 }

@@ -7,7 +7,9 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode"
 
+	"github.com/mcpctl/mcpctl/pkg/baseline"
 	"github.com/mcpctl/mcpctl/pkg/config"
 )
 
@@ -89,13 +91,14 @@ func (u uniqueIDs) take(id string) string {
 	return free
 }
 
-// longestID bounds the part of an ID that comes from elsewhere.
+// longestID bounds the part of an ID that comes from elsewhere, in characters.
 const longestID = 80
 
-// plainID returns a name as it can stand in an ID: what is not a letter, a digit or one of _ - . becomes a hyphen.
+// plainID returns a name as it can stand in an ID: what is not a letter, a digit or one of _ - . becomes a hyphen. Letters are
+// those of all scripts: two names in Japanese have to be told apart, too.
 func plainID(name string) string {
 	plain := strings.Map(func(r rune) rune {
-		if plainRune(r) {
+		if plainRune(r) || r > unicode.MaxASCII && unicode.In(r, unicode.L, unicode.M, unicode.Nd) && baseline.Visible(string(r)) == string(r) {
 			return r
 		}
 		return '-'
@@ -104,5 +107,8 @@ func plainID(name string) string {
 		plain = strings.ReplaceAll(plain, "--", "-")
 	}
 	plain = strings.Trim(plain, "-.")
-	return cmp.Or(plain[:min(len(plain), longestID)], "unnamed")
+	if r := []rune(plain); len(r) > longestID {
+		plain = string(r[:longestID])
+	}
+	return cmp.Or(plain, "unnamed")
 }

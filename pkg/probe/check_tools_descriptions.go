@@ -3,6 +3,7 @@ package probe
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"unicode"
 )
@@ -21,17 +22,17 @@ to a model from the person who approves the tool.`,
 			}
 			var hidden, bare []string
 			for _, tl := range tools {
-				switch r := invisible(tl.description); {
+				switch unseen := invisible(tl.description); {
 				case tl.name == "": // tools.names reports it
-				case r != 0:
-					hidden = append(hidden, fmt.Sprintf("%s has %U in its description", tl.name, r))
+				case unseen != nil:
+					hidden = append(hidden, fmt.Sprintf("%s has %s in its description", tl.name, andMore(unseen, 4)))
 				case strings.TrimSpace(tl.description) == "":
 					bare = append(bare, tl.name)
 				}
 			}
 			switch {
 			case len(hidden) > 0:
-				f := warn(andMore(hidden, 1)+", which cannot be seen", "take it out of the description")
+				f := warn(andMore(hidden, 1)+", which cannot be seen", "take out of the description what cannot be seen")
 				f.Detail = strings.Join(hidden, "\n")
 				return f
 			case len(bare) > 0:
@@ -44,15 +45,18 @@ to a model from the person who approves the tool.`,
 	}
 }
 
-// invisible returns the first character of a text that cannot be seen and is none of the usual white space, 0 if there is
-// none. Joiners and variation selectors belong to emoji and to some scripts.
-func invisible(text string) rune {
+// invisible returns the names of the characters of a text that cannot be seen and are none of the usual white space, each once.
+// Joiners and variation selectors belong to emoji and to some scripts.
+func invisible(text string) []string {
+	var names []string
 	for _, r := range text {
 		switch {
 		case r == '\n' || r == '\r' || r == '\t' || r == '\u00ad' || r == '\u200d' || r == '\u200c':
 		case unicode.IsControl(r), unicode.Is(unicode.Cf, r):
-			return r
+			if name := fmt.Sprintf("%U", r); !slices.Contains(names, name) {
+				names = append(names, name)
+			}
 		}
 	}
-	return 0
+	return names
 }

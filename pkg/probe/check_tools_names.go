@@ -3,6 +3,7 @@ package probe
 import (
 	"context"
 	"fmt"
+	"strconv"
 	"strings"
 )
 
@@ -26,14 +27,25 @@ characters: other tools are dropped or make the whole list fail.`,
 				for _, p := range tl.problems {
 					problems = append(problems, fmt.Sprintf("tool %d: %s", i+1, p))
 				}
+				name := tl.name
+				runes := []rune(name)
+				if len(runes) > longest {
+					name = string(runes[:longest]) + "…"
+				}
+				var faults []string
+				if strings.ContainsFunc(tl.name, func(r rune) bool { return !plainRune(r) }) {
+					name = strconv.Quote(name)
+					faults = append(faults, "has characters that clients refuse")
+				}
+				if len(runes) > longest {
+					faults = append(faults, fmt.Sprintf("is %d characters long", len(runes)))
+				}
 				switch {
 				case tl.name == "":
 				case seen[tl.name]:
-					problems = append(problems, fmt.Sprintf("%s is there twice", tl.name))
-				case len(tl.name) > longest:
-					problems = append(problems, fmt.Sprintf("%s… is %d characters long", tl.name[:longest], len(tl.name)))
-				case strings.ContainsFunc(tl.name, func(r rune) bool { return !plainRune(r) }):
-					problems = append(problems, fmt.Sprintf("%q has characters that clients refuse", tl.name))
+					problems = append(problems, fmt.Sprintf("%s is there twice", name))
+				case len(faults) > 0:
+					problems = append(problems, name+" "+strings.Join(faults, ", and "))
 				}
 				seen[tl.name] = true
 			}

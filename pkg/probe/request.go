@@ -93,6 +93,8 @@ type tries struct {
 	// connection, was lost.
 	loss string
 	lost bool
+	// denied is the error that the server answered with, nil if it gave a result.
+	denied *session.Error
 }
 
 // note counts an attempt that is over.
@@ -164,8 +166,9 @@ func (t *Target) put(ctx context.Context, q question, w watcher) (json.RawMessag
 			w.handed(s)
 		}
 		result, err := q.ask(ctx, s)
+		n.denied = nil
 		if e, ok := errors.AsType[*session.Error](err); ok && e.Class == session.ClassAnswered {
-			err = nil
+			n.denied, err = e, nil
 		}
 		n.note(err)
 		if w != nil {

@@ -40,6 +40,7 @@ func Run(ctx context.Context, t *Target, checks []Check) Report {
 		late := ctx.Err() != nil
 		started := time.Now()
 		for _, r := range rows(ctx, c, t) {
+			r = t.masked(r)
 			r.Check = c.ID
 			if ctx.Err() != nil && r.Status != Pass && !r.partial {
 				// What was seen after the end of the examination is the end of the examination.

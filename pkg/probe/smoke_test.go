@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"reflect"
 	"strings"
@@ -16,13 +17,13 @@ import (
 // TestSmokeIDs shows that every call has an ID of its own that can stand in a report.
 func TestSmokeIDs(t *testing.T) {
 	var s config.Server
-	for _, name := range []string{"health", "smoke", "a b", "a  b", "a b", "getUser", "ü/..", "x.y", strings.Repeat("n", 200)} {
+	for _, name := range []string{"health", "smoke", "a b", "a  b", "a b", "getUser", "!/..", "x.y", strings.Repeat("n", 200), "日本語", "日本", "Привет мир", "日\u200b本\U000e0041", strings.Repeat("語", 200)} {
 		s.Smoke = append(s.Smoke, config.Smoke{Health: config.Health{Tool: name}})
 	}
 	s.Smoke = append(s.Smoke, config.Smoke{Name: "named", Health: config.Health{Tool: "t"}})
 	want := []string{
 		"call.health-2", "call.smoke-2", "call.a-b", "call.a-b-2", "call.a-b-3", "call.getUser", "call.unnamed", "call.x.y",
-		"call." + strings.Repeat("n", longestID), "call.named",
+		"call." + strings.Repeat("n", longestID), "call.日本語", "call.日本", "call.Привет-мир", "call.日-本", "call." + strings.Repeat("語", longestID), "call.named",
 	}
 	if got := SmokeIDs(s); !reflect.DeepEqual(got, want) {
 		t.Errorf("got  %q\nwant %q", got, want)
@@ -53,6 +54,28 @@ func TestSmokeOutcome(t *testing.T) {
 	got = byID(Run(t.Context(), &Target{Server: server}, Checks()))["call.read"]
 	if n := strings.Count(silent.called(), "tools/call"); got.Status != Fail || got.Class != "unknown-outcome" || n != 1 {
 		t.Errorf("%d calls, %+v", n, got)
+	}
+}
+
+// TestDeniedCall shows that an error in place of a result is told as the server told it.
+func TestDeniedCall(t *testing.T) {
+	for _, tt := range []struct {
+		code int
+		fix  string
+	}{{-32602, "correct args of call.read in calls.yaml:3, or the tool's schema"}, {-32603, "see the server's own log"}} {
+		s := everything()
+		s.errors = map[string]string{"tools/call": fmt.Sprintf(`{"code":%d,"message":"no such table"}`, tt.code)}
+		server := s.serve(t)
+		server.Smoke = []config.Smoke{{Health: config.Health{Tool: "read", Args: json.RawMessage(`{"path":"x"}`)}, Source: config.Source{Kind: "file", Detail: "calls.yaml:3"}}}
+		r := Run(t.Context(), &Target{Server: server}, Checks())
+		got := byID(r)["call.read"]
+		words := fmt.Sprintf("read: the server refused the call: no such table (code %d)", tt.code)
+		if got.Status != Fail || got.Class != "tool" || got.Message != words || !strings.HasPrefix(got.Fix, tt.fix) || strings.Contains(got.Detail, "text:") {
+			t.Errorf("%+v", got)
+		}
+		if got.Data["rpc_code"] != tt.code || got.Data["tool"] != "read" || r.Cause == nil || r.Cause.Message != words {
+			t.Errorf("%v, %+v", got.Data, r.Cause)
+		}
 	}
 }
 
@@ -90,14 +113,20 @@ func TestUnexpected(t *testing.T) {
 		want   string
 	}{
 		{config.Expect{EqualsJSON: json.RawMessage(`{"list":[1.0],"n":1.5}`)}, answer, ""},
-		{config.Expect{EqualsJSON: json.RawMessage(`{"n":1.5}`)}, answer, `its structured content is not {"n":1.5}`},
+		{config.Expect{EqualsJSON: json.RawMessage(`{"n":1.5}`)}, answer, `its structured content is not {"n":1.5}: got {"n":1.50,"list":[1]}`},
 		{config.Expect{EqualsJSON: json.RawMessage(`{"n":1}`)}, plain, ""},
-		{config.Expect{EqualsJSON: json.RawMessage(`{"n":2}`)}, plain, `it has no structured content, and its text is not {"n":2}`},
+		{config.Expect{EqualsJSON: json.RawMessage(`{"n":2}`)}, plain, `it has no structured content, and its text is not {"n":2}: got {"n": 1.0}`},
 		{config.Expect{JQ: `.structuredContent.list | length == 1`}, answer, ""},
 		{config.Expect{JQ: `0`}, answer, ""},
 		{config.Expect{JQ: `.content[0].text | contains("12345678901234567890")`}, answer, ""},
-		{config.Expect{JQ: `.structuredContent.nope`}, answer, "jq .structuredContent.nope is null"},
-		{config.Expect{JQ: `false, true`}, answer, "jq false, true is false"},
+		{config.Expect{JQ: `.structuredContent.nope`}, answer, `jq .structuredContent.nope is null; got {"n":1.50,"list":[1]}`},
+		{config.Expect{JQ: `false, true`}, answer, `jq false, true is false; got {"n":1.50,"list":[1]}`},
+		{config.Expect{JQ: `.nope`}, plain, `jq .nope is null; got the text "{\"n\": 1.0}"`},
+		{config.Expect{Contains: "x"}, plain, `its text does not contain "x": got "{\"n\": 1.0}"`},
+		{config.Expect{Matches: "^x"}, plain, `its text does not match ^x: got "{\"n\": 1.0}"`},
+		{config.Expect{Equals: new("x")}, `{"content":[]}`, `its text is not "x": got ""`},
+		{config.Expect{Equals: new("x")}, `{"content":[{"type":"text","text":"` + strings.Repeat("y", 300) + `"}]}`, `its text is not "x": got "` + strings.Repeat("y", 80) + `…"`},
+		{config.Expect{EqualsJSON: json.RawMessage(`1`)}, `{"content":[{"type":"text","text":"no"}]}`, `it has no structured content, and its text is not 1: got "no"`},
 		{config.Expect{JQ: `empty`}, answer, "jq empty has no output"},
 		{config.Expect{JQ: `error("x")`}, answer, `jq error("x"): error: x`},
 	} {

@@ -40,7 +40,7 @@ type Target struct {
 	Baseline *Baseline
 	// Capture wants [Target.Captured] to return what the server offers.
 	Capture bool
-	// Mask replaces secrets in the texts of what the server offers. If nil, none is replaced.
+	// Mask replaces secrets in the texts of the report and of what the server offers. If nil, none is replaced.
 	Mask func(string) string
 
 	// Connections is on how many new TCP connections at once the session is tried; 0 means 8.
