@@ -14,7 +14,6 @@ import (
 
 	"github.com/mcpctl/mcpctl/internal/demo"
 	"github.com/mcpctl/mcpctl/internal/render"
-	"github.com/mcpctl/mcpctl/internal/toolargs"
 	"github.com/mcpctl/mcpctl/pkg/config"
 	"github.com/mcpctl/mcpctl/pkg/probe"
 )
@@ -108,7 +107,7 @@ and 2 if there was nothing to examine.`,
 }
 
 func (o *doctorOptions) run(cmd *cobra.Command, a *app, args []string) error {
-	if err := o.outputs.open(a, o.list || cmd.Flags().Changed("explain")); err != nil {
+	if err := o.outputs.open(a, cmd.Flags(), o.list || cmd.Flags().Changed("explain")); err != nil {
 		return err
 	}
 	switch {
@@ -185,7 +184,7 @@ func (o *doctorOptions) run(cmd *cobra.Command, a *app, args []string) error {
 	if ctx.Err() != nil {
 		doc.Failure = doctorFailure(newFailure(classInterrupted, "interrupted"))
 	}
-	err = o.write(context.WithoutCancel(ctx), a, doc)
+	err = o.write(context.WithoutCancel(ctx), cmd, a, doc)
 	switch {
 	case ctx.Err() != nil:
 		a.warn("mcpctl: error: interrupted\n")
@@ -378,44 +377,9 @@ func fromFile(s config.Server) bool {
 }
 
 // write writes the run in all formats that are wanted.
-func (o *doctorOptions) write(ctx context.Context, a *app, run render.DoctorRun) error {
-	run.Options = render.DoctorOptions{Verbose: a.global.verbose > 0, Next: o.next(a, run.Reports)}
+func (o *doctorOptions) write(ctx context.Context, cmd *cobra.Command, a *app, run render.DoctorRun) error {
+	run.Options = render.DoctorOptions{Verbose: a.global.verbose > 0, Next: o.next(cmd.Flags(), a, run.Reports)}
 	return o.outputs.write(ctx, a, run)
-}
-
-// next returns the line to type next, "" if nothing failed: for the whole story, and when that has been told, to see
-// whether it is mended.
-func (o *doctorOptions) next(a *app, reports []probe.Report) string {
-	i := slices.IndexFunc(reports, func(r probe.Report) bool { return r.Verdict == probe.Fail })
-	if i < 0 {
-		return ""
-	}
-	verbose := a.global.verbose > 0
-	words := []string{"mcpctl"}
-	if len(reports) == 1 { // the same line
-		for _, w := range a.args {
-			words = append(words, toolargs.Quote(w))
-		}
-		at := slices.Index(words, "--")
-		switch {
-		case verbose:
-			return strings.Join(words, " ")
-		case at >= 0:
-			return strings.Join(slices.Insert(words, at, "-v"), " ")
-		}
-		return strings.Join(append(words, "-v"), " ")
-	}
-	if a.global.config != "" {
-		words = append(words, "--config", toolargs.Quote(a.global.config))
-	}
-	words = append(words, "doctor")
-	if !verbose {
-		words = append(words, "-v")
-	}
-	if a.global.from != "" {
-		words = append(words, "--from", a.global.from)
-	}
-	return strings.Join(append(words, toolargs.Quote(reports[i].Name)), " ")
 }
 
 // checkBody is a check inside a JSON document.

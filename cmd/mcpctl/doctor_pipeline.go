@@ -64,8 +64,11 @@ func (v *gradeValue) Type() string   { return "grade" }
 // check refuses flags that mean nothing, or contradict each other, before a file is read.
 func (o *pipelineOptions) check(flags *pflag.FlagSet, soak time.Duration) error {
 	for _, name := range []string{"smoke", "baseline", "write-baseline"} {
-		if f := flags.Lookup(name); f.Changed && f.Value.String() == "" {
+		switch f := flags.Lookup(name); {
+		case f.Changed && f.Value.String() == "":
 			return usagef("--%s: the name of the file is empty", name)
+		case f.Value.String() == "-":
+			return usagef("--%s -: a file is wanted", name)
 		}
 	}
 	switch {
