@@ -11,6 +11,7 @@ import (
 func writtenSecrets(t *Target) []config.LiteralSecret {
 	return slices.DeleteFunc(t.Server.LiteralSecrets(), func(l config.LiteralSecret) bool {
 		key, _, _ := strings.Cut(l.Place, ".")
+		key, _, _ = strings.Cut(key, "[")
 		return t.Server.Sources[key].Kind == "flag" || t.Server.Sources[l.Place].Kind == "flag"
 	})
 }
