@@ -129,15 +129,14 @@ func (o *doctorOptions) run(cmd *cobra.Command, a *app, args []string) error {
 		return err
 	}
 	servers, err := a.resolveAll(cmd, &o.serverFlags, args)
+	if a.config != nil {
+		a.tellNotes(a.config.Path, a.config.Notes)
+	}
 	if err != nil {
 		return err
 	}
 	if len(servers) == 0 {
-		e := usagef("there is no enabled server to examine")
-		for _, offer := range a.offers(cmd.Context()) {
-			e.hint("%s", offer)
-		}
-		return e.hint("mcpctl add NAME URL, or: mcpctl doctor demo")
+		return a.nothingToExamine(cmd.Context())
 	}
 	if err := o.pipeline.addCalls(a, servers); err != nil {
 		return err

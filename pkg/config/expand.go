@@ -53,6 +53,24 @@ func (v UnsetVar) Hint() string {
 	return what + "; examine the entry as it is then, with --stdio or by its URL"
 }
 
+// Hint returns what to do about values that only another client has, "" if all are variables.
+func (e *UnsetError) Hint() string {
+	var hints, plain []string
+	for _, v := range e.Vars {
+		hint := v.Hint()
+		switch {
+		case hint == "":
+			plain = append(plain, v.Name)
+		case !slices.Contains(hints, hint):
+			hints = append(hints, hint)
+		}
+	}
+	if len(hints) > 0 && len(plain) > 0 {
+		hints = append(hints, "set "+strings.Join(plain, ", "))
+	}
+	return strings.Join(hints, "; ")
+}
+
 // Error returns the variables with their places.
 func (e *UnsetError) Error() string {
 	server := ""
@@ -63,7 +81,7 @@ func (e *UnsetError) Error() string {
 	for i, v := range e.Vars {
 		names[i] = fmt.Sprintf("%s (in %s)", v.Name, v.Place)
 	}
-	if hint := e.Vars[0].Hint(); hint != "" {
+	if hint := e.Hint(); hint != "" {
 		return fmt.Sprintf("%snot known here: %s; %s", server, strings.Join(names, ", "), hint)
 	}
 	switch {
@@ -116,7 +134,7 @@ func (s Server) Expand(lookup func(string) (string, bool), home string) (Server,
 		return Server{}, nil, err
 	}
 	// Only now are the values known: a URL may have lost its host, a header may end in a line break.
-	if err := problemsError(s.Name, out.problems()); err != nil {
+	if err := problemsError(s.Name, becauseEmpty(out.problems(), s.EmptyVariables(lookup))); err != nil {
 		return Server{}, nil, err
 	}
 	return out, x.secrets, nil

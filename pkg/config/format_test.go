@@ -183,7 +183,9 @@ func TestZedCommands(t *testing.T) {
 	cfg, err := Parse("settings.json", []byte(`{"context_servers": {
 		"old": {"source": "custom", "command": {"path": "x", "args": ["a"], "env": {"B": "c"}}},
 		"new": {"command": "y", "args": ["b"]},
-		"extension": {"source": "extension", "settings": {}}
+		"extension": {"source": "extension", "settings": {}},
+		"older-extension": {"settings": {"token": "x"}},
+		"both": {"command": "z", "settings": {}}
 	}}`))
 	if err != nil {
 		t.Fatal(err)
@@ -194,8 +196,11 @@ func TestZedCommands(t *testing.T) {
 	if s := cfg.Servers[1]; s.Command != "y" || s.Err != nil {
 		t.Errorf("new: %+v", s)
 	}
-	if s := cfg.Servers[2]; s.Err == nil || !strings.Contains(s.Err.Error(), "an extension of Zed starts") {
-		t.Errorf("extension: %v", s.Err)
+	if s := cfg.Servers[2]; len(cfg.Servers) != 3 || s.Name != "both" || s.Err != nil {
+		t.Errorf("%d servers, %+v", len(cfg.Servers), s)
+	}
+	if len(cfg.Notes) != 2 || cfg.Notes[0].Line != 4 || !strings.Contains(cfg.Notes[1].Message, `"older-extension" is left out: an extension of Zed starts it`) {
+		t.Errorf("notes %v", cfg.Notes)
 	}
 }
 

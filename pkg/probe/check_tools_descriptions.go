@@ -24,9 +24,9 @@ to a model from the person who approves the tool.`,
 				switch r := invisible(tl.description); {
 				case tl.name == "": // tools.names reports it
 				case r != 0:
-					hidden = append(hidden, fmt.Sprintf("%s has %U in its description", tl.name, r))
+					hidden = append(hidden, fmt.Sprintf("%s has %U in its description", t.named(tl.name), r))
 				case strings.TrimSpace(tl.description) == "":
-					bare = append(bare, tl.name)
+					bare = append(bare, t.named(tl.name))
 				}
 			}
 			switch {

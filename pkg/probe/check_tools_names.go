@@ -29,11 +29,11 @@ characters: other tools are dropped or make the whole list fail.`,
 				switch {
 				case tl.name == "":
 				case seen[tl.name]:
-					problems = append(problems, fmt.Sprintf("%s is there twice", tl.name))
-				case len(tl.name) > longest:
-					problems = append(problems, fmt.Sprintf("%s… is %d characters long", tl.name[:longest], len(tl.name)))
+					problems = append(problems, t.named(tl.name)+" is there twice")
 				case strings.ContainsFunc(tl.name, func(r rune) bool { return !plainRune(r) }):
-					problems = append(problems, fmt.Sprintf("%q has characters that clients refuse", tl.name))
+					problems = append(problems, t.named(tl.name)+" has characters that clients refuse")
+				case len(tl.name) > longest:
+					problems = append(problems, fmt.Sprintf("%s is %d characters long", t.named(tl.name), len(tl.name)))
 				}
 				seen[tl.name] = true
 			}
