@@ -61,7 +61,8 @@ twice.
 
 For pipelines: the calls of the key smoke of an entry, and those of --smoke FILE
 (a list of {name, server, tool, args, expect}, in YAML or JSON), are made, and
-their answers judged. --write-baseline keeps the definitions of all tools,
+their answers judged: expect has the keys equals, contains, matches, jq,
+is_error and max_ms. --write-baseline keeps the definitions of all tools,
 prompts and resources in a file, and --baseline compares with it: what breaks
 calls fails, and a changed description is a warning (see --fail-on). --deadline
 ends the whole run; what is not known by then is unknown. Without it that is
@@ -441,6 +442,9 @@ func (o *doctorOptions) explainCheck(cmd *cobra.Command, a *app) error {
 		return err
 	}
 	err := usagef("no check is called %q", o.explain)
+	if stage := ofStage(ids, o.explain); len(stage) > 0 {
+		return usagef("%s is a stage; its checks are %s", o.explain, strings.Join(stage, ", ")).hint("mcpctl doctor --explain %s", stage[0])
+	}
 	for _, near := range config.Near(o.explain, ids) {
 		err = err.hint("mcpctl doctor --explain %s", near)
 	}
@@ -448,4 +452,9 @@ func (o *doctorOptions) explainCheck(cmd *cobra.Command, a *app) error {
 		err = err.hint("mcpctl doctor --list-checks")
 	}
 	return err
+}
+
+// ofStage returns the checks of a stage.
+func ofStage(ids []string, stage string) []string {
+	return slices.DeleteFunc(slices.Clone(ids), func(id string) bool { return !strings.HasPrefix(id, stage+".") })
 }

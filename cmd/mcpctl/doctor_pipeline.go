@@ -38,7 +38,7 @@ func (o *pipelineOptions) register(flags *pflag.FlagSet) {
 	flags.StringVar(&o.smoke, "smoke", "", "make the calls that are in this `file`, too")
 	flags.StringVar(&o.baseline, "baseline", "", "compare what the server offers with this `file`")
 	flags.StringVar(&o.writeBaseline, "write-baseline", "", "write what the server offers to this `file`")
-	flags.Var(&o.failOn, "fail-on", "the least `grade` that fails: breaking, risky or any")
+	flags.Var(&o.failOn, "fail-on", "least `grade` that fails: breaking (default), risky, any")
 	flags.Var(&o.deadline, "deadline", "end the whole run after this `time`")
 }
 

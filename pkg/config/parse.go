@@ -123,7 +123,8 @@ func topLevelHint(key string) string {
 	case "mcp_servers", "mcp":
 		return fmt.Sprintf("%q is the key of another client's format, which this version does not read; mcpctl's own is \"servers\"", key)
 	}
-	if slices.Contains(Near(key, []string{keyMCPServers, "servers"}), keyMCPServers) {
+	switch string(plainWord(key)) {
+	case "mcpservers", "mcpserver":
 		return `did you mean "mcpServers"?`
 	}
 	return ""
