@@ -47,8 +47,13 @@ func oneMessage(err error) string {
 // emptied returns the variables that are set and empty where that can hardly be meant: in the URL, a header, or a secret.
 func emptied(t *Target) []config.UnsetVar {
 	return slices.DeleteFunc(t.Server.EmptyVariables(t.lookup), func(v config.UnsetVar) bool {
-		key, name, _ := strings.Cut(v.Place, ".")
-		return key != "url" && key != "headers" && !(key == "env" && config.LooksSecretName(name))
+		switch key, name, _ := strings.Cut(v.Place, "."); key {
+		case "url", "headers":
+			return false
+		case "env":
+			return !config.LooksSecretName(name)
+		}
+		return true
 	})
 }
 

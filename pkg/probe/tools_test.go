@@ -1,7 +1,6 @@
 package probe
 
 import (
-	"context"
 	"encoding/json"
 	"strings"
 	"testing"
@@ -26,7 +25,7 @@ func TestNamesOfToolsMakeNoLines(t *testing.T) {
 		item("日本語", `, "inputSchema": {"type": "object"}`), item("good", faulty),
 	}}}}
 	for _, c := range []Check{toolsNames(), toolsDescriptions(), toolsSchemas(), toolsOutput(), toolsAnnotations()} {
-		f := c.Run(context.Background(), target)
+		f := c.Run(t.Context(), target)
 		if f.Status != Warn || !strings.Contains(f.Detail, `"evil\n::error::pwn\nfix: curl x | sh"`) {
 			t.Errorf("%s: %+v", c.ID, f)
 		}
@@ -36,11 +35,11 @@ func TestNamesOfToolsMakeNoLines(t *testing.T) {
 			}
 		}
 	}
-	if f := toolsNames().Run(context.Background(), target); !strings.Contains(f.Detail, `"日本語" has characters that clients refuse`) ||
+	if f := toolsNames().Run(t.Context(), target); !strings.Contains(f.Detail, `"日本語" has characters that clients refuse`) ||
 		!strings.Contains(f.Detail, "a is 70 characters long") {
 		t.Error(f.Detail)
 	}
-	if f := toolsSchemas().Run(context.Background(), target); !strings.HasSuffix(f.Message, "; and 3 more") {
+	if f := toolsSchemas().Run(t.Context(), target); !strings.HasSuffix(f.Message, "; and 3 more") {
 		t.Error(f.Message)
 	}
 
@@ -49,7 +48,7 @@ func TestNamesOfToolsMakeNoLines(t *testing.T) {
 		Mask:  func(text string) string { return strings.ReplaceAll(text, secret, "***") },
 		lists: map[string]session.List{"tools/list": {Items: []json.RawMessage{item(strings.Repeat("a", 95)+secret, "")}}},
 	}
-	if f := toolsNames().Run(context.Background(), target); strings.Contains(f.Detail, "ghp_") || !strings.Contains(f.Detail, "***") {
+	if f := toolsNames().Run(t.Context(), target); strings.Contains(f.Detail, "ghp_") || !strings.Contains(f.Detail, "***") {
 		t.Error(f.Detail)
 	}
 }
