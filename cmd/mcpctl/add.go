@@ -289,7 +289,7 @@ func (o *addOptions) named(cmd *cobra.Command, a *app, args []string) (config.Se
 
 // checkSecrets refuses values that look like secrets written out, with the line that keeps them out of the file.
 func (o *addOptions) checkSecrets(a *app, server config.Server) error {
-	found := server.LiteralSecrets()
+	found := slices.DeleteFunc(server.LiteralSecrets(), func(s config.LiteralSecret) bool { return strings.HasPrefix(s.Place, "args[") })
 	if len(found) == 0 || o.allowLiteralSecret {
 		return nil
 	}

@@ -126,22 +126,16 @@ func (a *app) json() bool {
 	if a.global.json || a.global.output == formatJSON || a.global.jq != "" {
 		return true
 	}
-	for i, word := range a.args {
-		next := ""
-		if i+1 < len(a.args) {
-			next = a.args[i+1]
+	for _, word := range a.args {
+		if word == "--" {
+			break
 		}
-		switch {
-		case word == "--":
-			return false
-		case word == "--json", word == "--json=true", word == "-ojson", word == "-o=json", word == "--output=json",
-			word == "-q", word == "--jq", strings.HasPrefix(word, "--jq="):
-			return true
-		case (word == "-o" || word == "--output") && next == formatJSON:
+		if word == "--json" || word == "--json=true" || word == "-q" || word == "--jq" || strings.HasPrefix(word, "--jq=") {
 			return true
 		}
 	}
-	return false
+	formats := flagValues(a.args, "--output", "-o")
+	return len(formats) > 0 && formats[len(formats)-1] == formatJSON // the last one holds
 }
 
 // screen says where text on standard output goes.

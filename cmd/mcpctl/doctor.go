@@ -14,7 +14,6 @@ import (
 
 	"github.com/mcpctl/mcpctl/internal/demo"
 	"github.com/mcpctl/mcpctl/internal/render"
-	"github.com/mcpctl/mcpctl/internal/toolargs"
 	"github.com/mcpctl/mcpctl/pkg/config"
 	"github.com/mcpctl/mcpctl/pkg/probe"
 )
@@ -62,7 +61,8 @@ twice.
 
 For pipelines: the calls of the key smoke of an entry, and those of --smoke FILE
 (a list of {name, server, tool, args, expect}, in YAML or JSON), are made, and
-their answers judged. --write-baseline keeps the definitions of all tools,
+their answers judged: expect has the keys equals, contains, matches, jq,
+is_error and max_ms. --write-baseline keeps the definitions of all tools,
 prompts and resources in a file, and --baseline compares with it: what breaks
 calls fails, and a changed description is a warning (see --fail-on). --deadline
 ends the whole run; what is not known by then is unknown. Without it that is
@@ -108,7 +108,7 @@ and 2 if there was nothing to examine.`,
 }
 
 func (o *doctorOptions) run(cmd *cobra.Command, a *app, args []string) error {
-	if err := o.outputs.open(a, o.list || cmd.Flags().Changed("explain")); err != nil {
+	if err := o.outputs.open(a, cmd.Flags(), o.list || cmd.Flags().Changed("explain")); err != nil {
 		return err
 	}
 	switch {
@@ -130,15 +130,14 @@ func (o *doctorOptions) run(cmd *cobra.Command, a *app, args []string) error {
 		return err
 	}
 	servers, err := a.resolveAll(cmd, &o.serverFlags, args)
+	if a.config != nil {
+		a.tellNotes(a.config.Path, a.config.Notes)
+	}
 	if err != nil {
 		return err
 	}
 	if len(servers) == 0 {
-		e := usagef("there is no enabled server to examine")
-		for _, offer := range a.offers(cmd.Context()) {
-			e.hint("%s", offer)
-		}
-		return e.hint("mcpctl add NAME URL, or: mcpctl doctor demo")
+		return a.nothingToExamine(cmd.Context())
 	}
 	if err := o.pipeline.addCalls(a, servers); err != nil {
 		return err
@@ -185,7 +184,7 @@ func (o *doctorOptions) run(cmd *cobra.Command, a *app, args []string) error {
 	if ctx.Err() != nil {
 		doc.Failure = doctorFailure(newFailure(classInterrupted, "interrupted"))
 	}
-	err = o.write(context.WithoutCancel(ctx), a, doc)
+	err = o.write(context.WithoutCancel(ctx), cmd, a, doc)
 	switch {
 	case ctx.Err() != nil:
 		a.warn("mcpctl: error: interrupted\n")
@@ -378,44 +377,9 @@ func fromFile(s config.Server) bool {
 }
 
 // write writes the run in all formats that are wanted.
-func (o *doctorOptions) write(ctx context.Context, a *app, run render.DoctorRun) error {
-	run.Options = render.DoctorOptions{Verbose: a.global.verbose > 0, Next: o.next(a, run.Reports)}
+func (o *doctorOptions) write(ctx context.Context, cmd *cobra.Command, a *app, run render.DoctorRun) error {
+	run.Options = render.DoctorOptions{Verbose: a.global.verbose > 0, Next: o.next(cmd.Flags(), a, run.Reports)}
 	return o.outputs.write(ctx, a, run)
-}
-
-// next returns the line to type next, "" if nothing failed: for the whole story, and when that has been told, to see
-// whether it is mended.
-func (o *doctorOptions) next(a *app, reports []probe.Report) string {
-	i := slices.IndexFunc(reports, func(r probe.Report) bool { return r.Verdict == probe.Fail })
-	if i < 0 {
-		return ""
-	}
-	verbose := a.global.verbose > 0
-	words := []string{"mcpctl"}
-	if len(reports) == 1 { // the same line
-		for _, w := range a.args {
-			words = append(words, toolargs.Quote(w))
-		}
-		at := slices.Index(words, "--")
-		switch {
-		case verbose:
-			return strings.Join(words, " ")
-		case at >= 0:
-			return strings.Join(slices.Insert(words, at, "-v"), " ")
-		}
-		return strings.Join(append(words, "-v"), " ")
-	}
-	if a.global.config != "" {
-		words = append(words, "--config", toolargs.Quote(a.global.config))
-	}
-	words = append(words, "doctor")
-	if !verbose {
-		words = append(words, "-v")
-	}
-	if a.global.from != "" {
-		words = append(words, "--from", a.global.from)
-	}
-	return strings.Join(append(words, toolargs.Quote(reports[i].Name)), " ")
 }
 
 // checkBody is a check inside a JSON document.
@@ -478,6 +442,9 @@ func (o *doctorOptions) explainCheck(cmd *cobra.Command, a *app) error {
 		return err
 	}
 	err := usagef("no check is called %q", o.explain)
+	if stage := ofStage(ids, o.explain); len(stage) > 0 {
+		return usagef("%s is a stage; its checks are %s", o.explain, strings.Join(stage, ", ")).hint("mcpctl doctor --explain %s", stage[0])
+	}
 	for _, near := range config.Near(o.explain, ids) {
 		err = err.hint("mcpctl doctor --explain %s", near)
 	}
@@ -485,4 +452,9 @@ func (o *doctorOptions) explainCheck(cmd *cobra.Command, a *app) error {
 		err = err.hint("mcpctl doctor --list-checks")
 	}
 	return err
+}
+
+// ofStage returns the checks of a stage.
+func ofStage(ids []string, stage string) []string {
+	return slices.DeleteFunc(slices.Clone(ids), func(id string) bool { return !strings.HasPrefix(id, stage+".") })
 }

@@ -40,7 +40,7 @@ type reportFile struct {
 }
 
 func (o *doctorOutputs) register(flags *pflag.FlagSet) {
-	flags.StringArrayVar(&o.words, "report", nil, "also write FORMAT=`FILE`, as junit=r.xml; repeatable")
+	flags.StringArrayVar(&o.words, "report", nil, "also write `FORMAT=FILE`, as junit=r.xml; repeatable")
 }
 
 // doctorFormatNames are the values of --output that doctor has.
@@ -70,7 +70,7 @@ func completeReport(_ *cobra.Command, _ []string, word string) ([]cobra.Completi
 }
 
 // open checks the files before anything is contacted. What only tells of the checks has no run to report.
-func (o *doctorOutputs) open(a *app, tellsOnly bool) error {
+func (o *doctorOutputs) open(a *app, flags *pflag.FlagSet, tellsOnly bool) error {
 	if tellsOnly {
 		switch f := a.global.output; {
 		case len(o.words) > 0:
@@ -88,6 +88,11 @@ func (o *doctorOutputs) open(a *app, tellsOnly bool) error {
 		if a.isConfig(f.path) {
 			return usagef("--report %s: that is the configuration", f.word)
 		}
+		for _, name := range runFiles() {
+			if file := flags.Lookup(name).Value.String(); sameFile(f.path, file) {
+				return usagef("--report %s: that is the file of --%s", f.word, name)
+			}
+		}
 	}
 	o.files = files
 	return nil
@@ -104,6 +109,25 @@ func (a *app) isConfig(path string) bool {
 		return false
 	}
 	other, err := os.Stat(path)
+	return err == nil && os.SameFile(one, other)
+}
+
+// runFiles are the flags that name the other files of a run. No report may replace them.
+func runFiles() []string { return []string{"smoke", "baseline", "write-baseline", "trace"} }
+
+// sameFile reports whether a report's path, behind links, is the file of that name, which need not be there yet.
+func sameFile(path, name string) bool {
+	if name == "" || name == "-" {
+		return false
+	}
+	if behind, err := behindLinks(name); err == nil && behind == path {
+		return true
+	}
+	one, err := os.Stat(path)
+	if err != nil {
+		return false
+	}
+	other, err := os.Stat(name)
 	return err == nil && os.SameFile(one, other)
 }
 
@@ -171,14 +195,12 @@ func reason(err error) string {
 
 // writable returns the file that a report to name replaces, behind links, after seeing that it can be done.
 func writable(name string) (string, error) {
-	path, err := filepath.Abs(name)
+	if throughDevice(name) {
+		return "", errors.New("it is no regular file")
+	}
+	path, err := behindLinks(name)
 	if err != nil {
 		return "", err
-	}
-	if behind, err := filepath.EvalSymlinks(path); err == nil {
-		path = behind
-	} else if dir, err := filepath.EvalSymlinks(filepath.Dir(path)); err == nil {
-		path = filepath.Join(dir, filepath.Base(path))
 	}
 	switch info, err := os.Stat(path); {
 	case errors.Is(err, fs.ErrNotExist):
@@ -201,6 +223,51 @@ func writable(name string) (string, error) {
 	}
 	_ = f.Close()
 	return path, os.Remove(f.Name())
+}
+
+// behindLinks returns the whole path of a file, which need not be there, with no links in it.
+func behindLinks(name string) (string, error) {
+	path, err := filepath.Abs(name)
+	if err != nil {
+		return "", err
+	}
+	if behind, err := filepath.EvalSymlinks(path); err == nil {
+		return behind, nil
+	}
+	if dir, err := filepath.EvalSymlinks(filepath.Dir(path)); err == nil {
+		path = filepath.Join(dir, filepath.Base(path))
+	}
+	return path, nil
+}
+
+// throughDevice reports whether the links behind a name lead through the system's own directories. What is found through
+// /dev/stdout may be a file, and it is one that somebody else is writing to.
+func throughDevice(name string) bool {
+	const mostLinks = 40
+	path, err := filepath.Abs(name)
+	for n := 0; err == nil && n < mostLinks; n++ {
+		if dir, err := filepath.EvalSymlinks(filepath.Dir(path)); err == nil {
+			if systems(path) {
+				return true
+			}
+			path = filepath.Join(dir, filepath.Base(path))
+		}
+		if systems(path) {
+			return true
+		}
+		var target string
+		if target, err = os.Readlink(path); err == nil && !filepath.IsAbs(target) {
+			target = filepath.Join(filepath.Dir(path), target)
+		}
+		path = target
+	}
+	return false
+}
+
+// systems reports whether a path is in one of the directories whose files are the system's. /dev/shm holds usual ones.
+func systems(path string) bool {
+	path = filepath.ToSlash(path)
+	return strings.HasPrefix(path, "/proc/") || strings.HasPrefix(path, "/dev/") && !strings.HasPrefix(path, "/dev/shm/")
 }
 
 // tempPattern names temporary files beside a file. Collectors of *.prom and *.xml do not look at them.
@@ -265,7 +332,22 @@ func (o *doctorOutputs) print(ctx context.Context, a *app, run render.DoctorRun)
 	if err != nil {
 		return err
 	}
-	return a.printData(ctx, rawDocument(doc))
+	err = a.printData(ctx, rawDocument(doc))
+	filter, ok := errors.AsType[*filterError](err)
+	if !ok {
+		return err
+	}
+	// The servers have been examined: what came of it must not be lost.
+	f := newFailure(classFailed, filter.Error()+"; the whole report is on stdout")
+	run.Failure = doctorFailure(f)
+	if doc, err = json.Document(run); err != nil {
+		return err
+	}
+	if err := render.JSON(a.io.Out, a.screen(), rawDocument(doc)); err != nil {
+		return err
+	}
+	a.warn(f.text(false, a.errWidth()))
+	return reportedError(codeFailed)
 }
 
 // writeFormat writes the run to standard output in a format for programs.
@@ -347,7 +429,11 @@ func (a *app) reportFailure(ctx context.Context, root *cobra.Command, err error)
 	}
 	outputs := doctorOutputs{}
 	outputs.files, _ = parseReports(flagValues(a.args, "--report", ""))
-	outputs.files = slices.DeleteFunc(outputs.files, func(f reportFile) bool { return a.isConfig(f.path) })
+	outputs.files = slices.DeleteFunc(outputs.files, func(f reportFile) bool {
+		return a.isConfig(f.path) || slices.ContainsFunc(runFiles(), func(name string) bool {
+			return slices.ContainsFunc(flagValues(a.args, "--"+name, ""), func(file string) bool { return sameFile(f.path, file) })
+		})
+	})
 	run := render.DoctorRun{Begin: time.Now(), Failure: doctorFailure(f), Mask: a.redact.String}
 	if err := outputs.writeFiles(run); err != nil {
 		a.warn("mcpctl: error: " + oneLine(err.Error()) + "\n")

@@ -38,7 +38,7 @@ func (o *pipelineOptions) register(flags *pflag.FlagSet) {
 	flags.StringVar(&o.smoke, "smoke", "", "make the calls that are in this `file`, too")
 	flags.StringVar(&o.baseline, "baseline", "", "compare what the server offers with this `file`")
 	flags.StringVar(&o.writeBaseline, "write-baseline", "", "write what the server offers to this `file`")
-	flags.Var(&o.failOn, "fail-on", "the least `grade` that fails: breaking, risky or any")
+	flags.Var(&o.failOn, "fail-on", "least `grade` that fails: breaking (default), risky, any")
 	flags.Var(&o.deadline, "deadline", "end the whole run after this `time`")
 }
 
@@ -64,8 +64,11 @@ func (v *gradeValue) Type() string   { return "grade" }
 // check refuses flags that mean nothing, or contradict each other, before a file is read.
 func (o *pipelineOptions) check(flags *pflag.FlagSet, soak time.Duration) error {
 	for _, name := range []string{"smoke", "baseline", "write-baseline"} {
-		if f := flags.Lookup(name); f.Changed && f.Value.String() == "" {
+		switch f := flags.Lookup(name); {
+		case f.Changed && f.Value.String() == "":
 			return usagef("--%s: the name of the file is empty", name)
+		case f.Value.String() == "-":
+			return usagef("--%s -: a file is wanted", name)
 		}
 	}
 	switch {

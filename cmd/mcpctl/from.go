@@ -129,8 +129,11 @@ func (a *app) offers(ctx context.Context) []string {
 func (a *app) notFound(ctx context.Context, c *config.Config, name string) error {
 	missing := c.NotFound(name)
 	lines := a.elsewhere(ctx, name)
-	if len(lines) == 0 {
+	if len(lines) == 0 && (len(missing.Near) > 0 || a.configWords() == "") {
 		return missing
+	}
+	if len(lines) == 0 {
+		return usagef("no server %q", name).hint("mcpctl list %s shows the servers there are", strings.TrimSpace(a.configWords()))
 	}
 	e := usagef("no server %q", name)
 	for _, l := range lines {

@@ -416,7 +416,9 @@ func topicChecks() string {
 	}
 	b.WriteString(`
 The part before the dot is the stage; --only and --skip take a check or a stage.
-A check that needs one that failed is skipped: one fault fails one check.
+A check that needs one that failed is skipped: one fault fails one check. The
+calls of call.smoke and the changes of baseline.unchanged are judged each by
+itself: a fault can fail several of them.
 mcpctl doctor --explain CHECK says why a check matters and how to mend it.
 `)
 	return b.String()

@@ -138,7 +138,7 @@ func (d *doctor) headline() {
 	}
 	name := Cut(OneLine(d.r.Name), max(room, leastName))
 	target := ""
-	if room -= ansi.StringWidth(name) + len(gap); room >= leastName && OneLine(d.r.Target) != OneLine(d.r.Name) {
+	if room -= ansi.StringWidth(name) + len(gap); room >= leastName && d.r.Target != "" && OneLine(d.r.Target) != OneLine(d.r.Name) {
 		target = gap + Cut(OneLine(d.r.Target), room)
 	}
 	d.line("%s%s%s%s%s%s", d.s.Paint(Strong, name), gap, d.s.Paint(styleOf(d.r.Verdict), verdict), gap+d.r.Transport, target,

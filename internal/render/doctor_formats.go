@@ -211,7 +211,12 @@ func instruction(line string) int {
 // tally counts the servers by verdict, the worst last: "1 passed, 2 failed".
 func tally(reports []probe.Report, paint func(probe.Status, string) string) string {
 	counts := map[probe.Status]int{}
+	incomplete := 0
 	for _, r := range reports {
+		if r.Incomplete && r.Verdict == probe.Warn { // the run fails for it, so it is none of those that pass
+			incomplete++
+			continue
+		}
 		counts[r.Verdict]++
 	}
 	var parts []string
@@ -219,6 +224,9 @@ func tally(reports []probe.Report, paint func(probe.Status, string) string) stri
 		status probe.Status
 		text   string
 	}{{probe.Pass, "passed"}, {probe.Warn, "with warnings"}, {probe.Unknown, "unknown"}, {probe.Fail, "failed"}} {
+		if p.status == probe.Unknown && incomplete > 0 {
+			parts = append(parts, paint(p.status, fmt.Sprintf("%d incomplete", incomplete)))
+		}
 		if n := counts[p.status]; n > 0 {
 			parts = append(parts, paint(p.status, fmt.Sprintf("%d %s", n, p.text)))
 		}

@@ -419,7 +419,7 @@ func TestPrometheus(t *testing.T) {
 				seen[series] = true
 			}
 		}
-		if got := value("mcpctl_last_run_failed"); (got == 1) != (run.Failure != nil) {
+		if got := value("mcpctl_last_run_failed"); (got == 1) != (run.Failure != nil || slices.ContainsFunc(run.Reports, func(r probe.Report) bool { return r.Incomplete })) {
 			t.Errorf("%s: mcpctl_last_run_failed is %v", name, got)
 		}
 		if name != "known" {
@@ -430,7 +430,7 @@ func TestPrometheus(t *testing.T) {
 			{"mcpctl_up", "server", "notes"}:                                             1,
 			{"mcpctl_up", "server", "host.example:8443"}:                                 0,
 			{"mcpctl_up", "server", "host.example:8443#2"}:                               1,
-			{"mcpctl_up", "server", "notes#2"}:                                           1,
+			{"mcpctl_up", "server", "notes#2"}:                                           0,
 			{"mcpctl_check_status", "server", "web", "check", "http.endpoint"}:           3,
 			{"mcpctl_check_status", "server", "chatty", "check", "tools.list"}:           2,
 			{"mcpctl_check_status", "server", "chatty", "check", "session.noise"}:        1,
@@ -544,6 +544,27 @@ func TestAPipeHasTheSameText(t *testing.T) {
 		}
 		if ansi.Strip(terminal.String()) != pipe.String() || terminal.String() == pipe.String() {
 			t.Errorf("a pipe has\n%s\na terminal\n%s", &pipe, &terminal)
+		}
+	}
+}
+
+// TestAnIncompleteReportIsNoPass shows that nothing says that a server passed of which not all is known: the exit code does not.
+func TestAnIncompleteReportIsNoPass(t *testing.T) {
+	run := DoctorRun{Reports: reports()[2:]} // a warning, and a check that could not be told
+	for format, wants := range map[string][]string{
+		"prometheus": {"mcpctl_up{server=\"chatty\"} 0\n", "mcpctl_last_run_failed 1\n"},
+		"markdown":   {"## ❔ mcpctl doctor: 1 server: 1 incomplete\n", "| ❔ | `chatty` | warn (incomplete) |"},
+		"github":     {"::notice title=mcpctl doctor::1 server: 1 incomplete\n"},
+	} {
+		f, _ := FindDoctorFormat(format)
+		doc, err := f.Document(run)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, want := range wants {
+			if !strings.Contains(string(doc), want) {
+				t.Errorf("%s: no %q in\n%s", format, want, doc)
+			}
 		}
 	}
 }

@@ -40,7 +40,7 @@ func doctorMarkdown(run DoctorRun) ([]byte, error) {
 			if r.Incomplete {
 				verdict += " (incomplete)"
 			}
-			fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %s |\n", emblem(r.Verdict), cell(r.Name), verdict, cell(r.Transport), what, probe.FormatElapsed(r.Elapsed))
+			fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %s |\n", emblem(standing(r)), cell(r.Name), verdict, cell(r.Transport), what, probe.FormatElapsed(r.Elapsed))
 			if block := markdownCause(r); block != "" {
 				blocks = append(blocks, block)
 			}
@@ -61,8 +61,8 @@ func doctorMarkdown(run DoctorRun) ([]byte, error) {
 func markdownHeadline(run DoctorRun) string {
 	worst, failed := probe.Pass, 0
 	for _, r := range run.Reports {
-		if rank(r.Verdict) > rank(worst) {
-			worst = r.Verdict
+		if v := standing(r); rank(v) > rank(worst) {
+			worst = v
 		}
 		if r.Verdict == probe.Fail {
 			failed++
@@ -88,6 +88,14 @@ func markdownHeadline(run DoctorRun) string {
 		worst = probe.Fail
 	}
 	return fmt.Sprintf("## %s mcpctl doctor: %s\n", emblem(worst), text)
+}
+
+// standing is the verdict on a server as the exit code counts it: one of which not all is known has not passed.
+func standing(r probe.Report) probe.Status {
+	if r.Incomplete && r.Verdict != probe.Fail {
+		return probe.Unknown
+	}
+	return r.Verdict
 }
 
 // markdownCause is the block of a server that failed: what broke, the evidence, the fix.

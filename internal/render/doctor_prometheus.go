@@ -32,7 +32,7 @@ func (f *family) add(value float64, labels ...string) {
 // doctorPrometheus is Prometheus' text format, for the textfile collector of the node exporter. Labels hold names and ids
 // only: an address or a message would make a new series each time it changes.
 func doctorPrometheus(run DoctorRun) ([]byte, error) {
-	up := family{name: "mcpctl_up", help: "Whether the server passed the examination, warnings allowed (1), or not (0)."}
+	up := family{name: "mcpctl_up", help: "Whether the server passed the examination, warnings allowed (1), or not, or not all of it is known (0)."}
 	status := family{
 		name: "mcpctl_check_status",
 		help: "What came of a check: -1 skipped, 0 passed, 1 warning, 2 could not be told, 3 failed.",
@@ -48,7 +48,7 @@ func doctorPrometheus(run DoctorRun) ([]byte, error) {
 	taken := map[string]bool{}
 	for _, r := range run.Reports {
 		server := unique(taken, serverLabel(r))
-		up.add(truth(r.Verdict == probe.Pass || r.Verdict == probe.Warn), "server", server)
+		up.add(truth(!r.Incomplete && (r.Verdict == probe.Pass || r.Verdict == probe.Warn)), "server", server)
 		duration.add(r.Elapsed.Seconds(), "server", server)
 		ids := map[string]bool{}
 		for _, res := range r.Results {
@@ -73,7 +73,8 @@ func doctorPrometheus(run DoctorRun) ([]byte, error) {
 		}
 	}
 	last.add(float64(run.Begin.Add(run.Elapsed).UnixMilli()) / 1000)
-	failed.add(truth(run.Failure != nil))
+	incomplete := slices.ContainsFunc(run.Reports, func(r probe.Report) bool { return r.Incomplete })
+	failed.add(truth(run.Failure != nil || incomplete))
 
 	var b strings.Builder
 	for _, f := range []family{up, status, phases, tools, certificate, token, duration, last, failed} {

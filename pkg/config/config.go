@@ -197,7 +197,10 @@ func (s Server) Target() string {
 	if s.URL != "" {
 		return s.URL
 	}
-	words := append([]string{s.Command}, s.Args...)
+	words := slices.Clone(s.Args)
+	if s.Command != "" {
+		words = slices.Insert(words, 0, s.Command)
+	}
 	for i, w := range words {
 		words[i] = quoteWord(w)
 	}

@@ -52,9 +52,10 @@ func (x *expansion) expandEnvFile(out *Server, f *Foreign) {
 	if f == nil || f.EnvFile == "" {
 		return
 	}
+	unknown := len(x.unset) + len(x.errs)
 	path := x.withHome(placedText{"envFile", f.EnvFile})
-	if path == "" {
-		return
+	if path == "" || len(x.unset)+len(x.errs) > unknown {
+		return // a part of the path is missing, and the rest is that of another file
 	}
 	if !filepath.IsAbs(path) && f.Project != "" {
 		path = filepath.Join(f.Project, path)

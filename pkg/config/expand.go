@@ -53,6 +53,24 @@ func (v UnsetVar) Hint() string {
 	return what + "; examine the entry as it is then, with --stdio or by its URL"
 }
 
+// Hint returns what to do about values that only another client has, "" if all are variables.
+func (e *UnsetError) Hint() string {
+	var hints, plain []string
+	for _, v := range e.Vars {
+		hint := v.Hint()
+		switch {
+		case hint == "":
+			plain = append(plain, v.Name)
+		case !slices.Contains(hints, hint):
+			hints = append(hints, hint)
+		}
+	}
+	if len(hints) > 0 && len(plain) > 0 {
+		hints = append(hints, "set "+strings.Join(plain, ", "))
+	}
+	return strings.Join(hints, "; ")
+}
+
 // Error returns the variables with their places.
 func (e *UnsetError) Error() string {
 	server := ""
@@ -63,7 +81,7 @@ func (e *UnsetError) Error() string {
 	for i, v := range e.Vars {
 		names[i] = fmt.Sprintf("%s (in %s)", v.Name, v.Place)
 	}
-	if hint := e.Vars[0].Hint(); hint != "" {
+	if hint := e.Hint(); hint != "" {
 		return fmt.Sprintf("%snot known here: %s; %s", server, strings.Join(names, ", "), hint)
 	}
 	switch {
@@ -81,7 +99,7 @@ func (e *UnsetError) Error() string {
 // looked into again. The environment is read through lookup, which has the form of [os.LookupEnv]; a leading ~ in
 // command, args, cwd and the files of tls becomes home. Expand also returns the secrets it met, which must be masked in whatever is
 // shown: values of headers and env whose name looks secret or which came from a variable, URL query values with a
-// secret-looking name, and the password of the proxy.
+// secret-looking name, the password of the proxy, and secrets that are written out in args.
 //
 // The error is s.Err if the entry was broken before; an *UnsetError that lists every variable that is not set; or one
 // or more *Error. After an error the Server must not be used.
@@ -95,6 +113,7 @@ func (s Server) Expand(lookup func(string) (string, bool), home string) (Server,
 	for i, arg := range s.Args {
 		out.Args[i] = x.withHome(placedText{fmt.Sprintf("args[%d]", i), arg})
 	}
+	x.noteArgs(s.Args, out.Args)
 	for _, name := range slices.Sorted(maps.Keys(s.Env)) {
 		value := x.expand(placedText{below("env", name), s.Env[name]})
 		out.Env[name] = value.text
@@ -115,7 +134,7 @@ func (s Server) Expand(lookup func(string) (string, bool), home string) (Server,
 		return Server{}, nil, err
 	}
 	// Only now are the values known: a URL may have lost its host, a header may end in a line break.
-	if err := problemsError(s.Name, out.problems()); err != nil {
+	if err := problemsError(s.Name, becauseEmpty(out.problems(), s.EmptyVariables(lookup))); err != nil {
 		return Server{}, nil, err
 	}
 	return out, x.secrets, nil
@@ -248,6 +267,20 @@ func (x *expansion) noteSecret(name string, value expanded) bool {
 	x.secret(value.text)
 	x.secret(value.variables...)
 	return true
+}
+
+// noteArgs notes the secrets that are written out in arguments.
+func (x *expansion) noteArgs(written, args []string) {
+	literal := literalArgs(written)
+	plain := make([]string, len(args))
+	for i, arg := range args {
+		plain[i] = strings.ReplaceAll(arg, "$", "$$") // it is no template any more
+	}
+	for _, a := range literalArgs(plain) {
+		if slices.ContainsFunc(literal, func(l literalArg) bool { return l.index == a.index }) {
+			x.secret(a.secrets...)
+		}
+	}
 }
 
 // noteHeader notes a header's value, and the credential in it without its scheme.

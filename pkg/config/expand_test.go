@@ -113,8 +113,8 @@ func TestExpandErrors(t *testing.T) {
 		{"file", Server{Cwd: "${file:/run/token}", Command: "x"}, `key "cwd": this version does not support ${file:…} yet; use a variable, ${NAME}`},
 		{"keyring", Server{Command: "x", Args: []string{"${keyring:a/b}"}}, `key "args[0]": this version does not support ${keyring:…} yet; use a variable, ${NAME}`},
 		{"line break from a variable", Server{URL: "https://x", Headers: map[string]string{"A": "${NL}"}}, `key "headers.A": the value holds a line break or another control character; remove it; a token read from a file may end in one`},
-		{"empty credential", Server{URL: "https://x", Headers: map[string]string{"A": "Bearer ${EMPTY}"}}, `key "headers.A": nothing follows Bearer; a variable was empty, or the shell expanded it too early; put single quotes around ${…} there`},
-		{"no host left", Server{URL: "https://${EMPTY}/mcp"}, `key "url": has no host; write it as https://host/path`},
+		{"empty credential", Server{URL: "https://x", Headers: map[string]string{"A": "Bearer ${EMPTY}"}}, `key "headers.A": the variable EMPTY is empty; give it a value`},
+		{"no host left", Server{URL: "https://${EMPTY}/mcp"}, `key "url": the variable EMPTY is empty; give it a value`},
 		{"password from a variable", Server{URL: "https://${AUTH}x/"}, `key "url": has a user name or password in it; remove it, and put the credential into headers, as Authorization: Basic`},
 	}
 	for _, test := range tests {

@@ -181,7 +181,20 @@ func readForeign(name string, root *yaml.Node, format Format) (*Config, error) {
 	}
 	if servers != nil && !isNull(servers.value) {
 		for _, f := range top.fields(servers.value, format.Key) {
+			if format.elsewhere != nil && format.elsewhere(f.value) {
+				cfg.Notes = append(cfg.Notes, Note{
+					Line: f.key.Line, Message: fmt.Sprintf("the server %q is left out: an extension of %s starts it, with a command that stands nowhere here", f.name, format.Title),
+				})
+				continue
+			}
 			cfg.Servers = append(cfg.Servers, r.server(f, r.project))
+		}
+	}
+	if servers == nil {
+		for _, f := range top.fields(root, "") {
+			if near := Near(f.name, []string{format.Key}); len(near) > 0 {
+				cfg.Notes = append(cfg.Notes, Note{Line: f.key.Line, Key: f.name, Message: format.Title + " does not know it; " + didYouMean(near)})
+			}
 		}
 	}
 	if groups != nil && groups.value.Kind == yaml.MappingNode {
@@ -229,6 +242,7 @@ func (r *foreignReader) readGroups(cfg *Config, top *scope, groups *yaml.Node) {
 		if servers == nil || servers.Kind != yaml.MappingNode {
 			continue
 		}
+		disabled := textsOf(valueOf(g.value, r.format.disabled))
 		for _, f := range top.fields(servers, r.format.Key) {
 			if _, taken := cfg.Server(f.name); taken {
 				cfg.Notes = append(cfg.Notes, Note{
@@ -236,9 +250,25 @@ func (r *foreignReader) readGroups(cfg *Config, top *scope, groups *yaml.Node) {
 				})
 				continue
 			}
-			cfg.Servers = append(cfg.Servers, r.server(f, g.name))
+			s := r.server(f, g.name)
+			if slices.Contains(disabled, f.name) {
+				s.Enabled = false
+			}
+			cfg.Servers = append(cfg.Servers, s)
 		}
 	}
+}
+
+// textsOf returns the texts in a list, as far as they are there.
+func textsOf(list *yaml.Node) []string {
+	if list == nil {
+		return nil
+	}
+	var texts []string
+	for _, item := range follow(list).Content {
+		texts = append(texts, item.Value)
+	}
+	return texts
 }
 
 // server reads one entry.
@@ -465,12 +495,20 @@ func commandMapping(e *entry, s *Server, f field) {
 	}
 }
 
-// zedSource tells a server of the user's from one that an extension of the editor starts.
-func zedSource(e *entry, _ *Server, f field) {
-	if f.value.Value == "extension" {
-		e.fail(f.key, f.name, "a server that an extension of Zed starts, with a command that only Zed knows", "examine the extension's own command: mcpctl doctor --stdio \"COMMAND LINE\"")
+// zedExtension reports whether an entry is for a server that an extension of the editor starts: it says so, or holds
+// nothing but settings for it.
+func zedExtension(entry *yaml.Node) bool {
+	if entry.Kind != yaml.MappingNode {
+		return false
 	}
+	if source := valueOf(entry, "source"); source != nil {
+		return source.Value == "extension"
+	}
+	return valueOf(entry, "settings") != nil && valueOf(entry, "command") == nil && valueOf(entry, "url") == nil
 }
+
+// zedSource reads who wrote the entry. What comes from an extension is left out before.
+func zedSource(*entry, *Server, field) {}
 
 // constants returns the values of the placeholders that stand for something here.
 func (f *Foreign) constants(home string) map[string]string {

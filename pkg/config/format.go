@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"gopkg.in/yaml.v3"
 )
 
 // A Format is how one client writes down its servers, and what is known of how it treats them. A further client is one
@@ -46,6 +48,10 @@ type Format struct {
 	keys map[string]foreignKey
 	// groups are further places for servers in the file, below which each key is a project.
 	groups string
+	// disabled is the key of a project with the names of its servers that are switched off.
+	disabled string
+	// elsewhere reports whether an entry is for a server that something else in the client starts.
+	elsewhere func(entry *yaml.Node) bool
 }
 
 // Launch is where a client gets the environment from that it gives to its servers.
@@ -130,8 +136,8 @@ func Formats() []Format {
 			},
 			files:  []string{"/.mcp.json", "/.claude.json"},
 			marks:  []string{"numStartups", "projects", "headersHelper"},
-			groups: "projects",
-			keys:   map[string]foreignKey{"timeout": milliseconds1},
+			groups: "projects", disabled: "disabledMcpServers",
+			keys: map[string]foreignKey{"timeout": milliseconds1},
 		},
 		{
 			Name: "cursor", Title: "Cursor", Key: keyMCPServers,
@@ -217,7 +223,8 @@ func Formats() []Format {
 			},
 			files: []string{"/zed/settings.json", "/.zed/settings.json"},
 			// zed.dev/docs/ai/mcp: command was a mapping with path, args and env, and is text since.
-			keys: map[string]foreignKey{"command": commandMapping, "source": zedSource},
+			keys:      map[string]foreignKey{"command": commandMapping, "source": zedSource},
+			elsewhere: zedExtension,
 		},
 		{
 			// Whoever wrote it, it is read with what the files of all of them have in common.

@@ -183,7 +183,9 @@ func TestZedCommands(t *testing.T) {
 	cfg, err := Parse("settings.json", []byte(`{"context_servers": {
 		"old": {"source": "custom", "command": {"path": "x", "args": ["a"], "env": {"B": "c"}}},
 		"new": {"command": "y", "args": ["b"]},
-		"extension": {"source": "extension", "settings": {}}
+		"extension": {"source": "extension", "settings": {}},
+		"older-extension": {"settings": {"token": "x"}},
+		"both": {"command": "z", "settings": {}}
 	}}`))
 	if err != nil {
 		t.Fatal(err)
@@ -194,8 +196,11 @@ func TestZedCommands(t *testing.T) {
 	if s := cfg.Servers[1]; s.Command != "y" || s.Err != nil {
 		t.Errorf("new: %+v", s)
 	}
-	if s := cfg.Servers[2]; s.Err == nil || !strings.Contains(s.Err.Error(), "an extension of Zed starts") {
-		t.Errorf("extension: %v", s.Err)
+	if s := cfg.Servers[2]; len(cfg.Servers) != 3 || s.Name != "both" || s.Err != nil {
+		t.Errorf("%d servers, %+v", len(cfg.Servers), s)
+	}
+	if len(cfg.Notes) != 2 || cfg.Notes[0].Line != 4 || !strings.Contains(cfg.Notes[1].Message, `"older-extension" is left out: an extension of Zed starts it`) {
+		t.Errorf("notes %v", cfg.Notes)
 	}
 }
 
@@ -341,12 +346,13 @@ func TestClaudeCodeProjects(t *testing.T) {
 		"mcpServers": {"a": {"command": "user"}},
 		"projects": {
 			"/p": {"mcpServers": {"a": {"command": "p"}, "b": {"command": "p"}}, "history": [{"mcpServers": 1}]},
-			"/q": {"mcpServers": {}}, "/r": {}
+			"/q": {"mcpServers": {"off": {"command": "q"}}, "disabledMcpServers": ["off", "a"]}, "/r": {"disabledMcpServers": 1}
 		}}`))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(cfg.Servers) != 2 || cfg.Servers[0].Command != "user" || cfg.Servers[1].Foreign.Project != "/p" {
+	if len(cfg.Servers) != 3 || cfg.Servers[0].Command != "user" || !cfg.Servers[0].Enabled || cfg.Servers[1].Foreign.Project != "/p" || !cfg.Servers[1].Enabled ||
+		cfg.Servers[2].Name != "off" || cfg.Servers[2].Enabled {
 		t.Errorf("servers: %+v", cfg.Servers)
 	}
 	if len(cfg.Notes) != 1 || cfg.Notes[0].String() != `line 4: the server "a" of the project /p is left out: another one has that name` {
@@ -424,4 +430,36 @@ func FuzzFormat(f *testing.F) {
 			}
 		}
 	})
+}
+
+// TestAnEnvFileWhosePathIsNotKnown shows that no other file is read in its place, and that each value that is not known has
+// its hint.
+func TestAnEnvFileWhosePathIsNotKnown(t *testing.T) {
+	dir := t.TempDir()
+	writeText(t, filepath.Join(dir, ".env"), "A=1\n")
+	home := filepath.ToSlash(dir)
+	cfg, err := Parse("vsc.json", []byte(`{"inputs": [{"id": "tok", "description": "a token"}], "servers": {"a": {
+		"command": "x", "env": {"T": "${input:tok}"}, "envFile": "`+home+`${workspaceFolder}/.env"}}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, secrets, err := cfg.Servers[0].Expand(lookupIn(nil), "")
+	unset, ok := errors.AsType[*UnsetError](err)
+	if !ok || len(secrets) > 0 {
+		t.Fatalf("%v, %q", err, secrets)
+	}
+	for _, want := range []string{`${input:tok} is a value that VS Code has, or asks for ("a token"); for this run: --env T=…`, "; ${workspaceFolder} is the folder that is open in VS Code"} {
+		if !strings.Contains(unset.Hint(), want) || !strings.Contains(err.Error(), want) {
+			t.Errorf("no %q in %v", want, err)
+		}
+	}
+}
+
+func TestTheTargetOfAnEmptyEntry(t *testing.T) {
+	if got := (Server{}).Target(); got != "" {
+		t.Errorf("%q", got)
+	}
+	if got := (Server{Args: []string{"a b"}}).Target(); strings.HasPrefix(got, "''") || !strings.Contains(got, "a b") {
+		t.Errorf("%q", got)
+	}
 }

@@ -122,7 +122,9 @@ func topLevelHint(key string) string {
 	switch key {
 	case "mcp_servers", "mcp":
 		return fmt.Sprintf("%q is the key of another client's format, which this version does not read; mcpctl's own is \"servers\"", key)
-	case "mcp_server", "mcpServer", "mcpservers", "MCPServers":
+	}
+	switch string(plainWord(key)) {
+	case "mcpservers", "mcpserver":
 		return `did you mean "mcpServers"?`
 	}
 	return ""
@@ -142,7 +144,11 @@ type parser struct {
 
 // source returns the place where a key is written.
 func (p *parser) source(kind string, key *yaml.Node) Source {
-	return Source{Kind: kind, Detail: fmt.Sprintf("%s:%d", filepath.Base(displayName(p.file)), key.Line)}
+	name := displayName(p.file)
+	if filepath.IsAbs(name) {
+		name = filepath.Base(name) // it is long, and is told elsewhere
+	}
+	return Source{Kind: kind, Detail: fmt.Sprintf("%s:%d", name, key.Line)}
 }
 
 // scope returns a scope without errors, for the entry of that name or, with "", for the file.

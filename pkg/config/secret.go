@@ -1,6 +1,7 @@
 package config
 
 import (
+	"fmt"
 	"math"
 	"net/url"
 	"slices"
@@ -14,15 +15,18 @@ const masked = "***"
 // LiteralSecret is a place in an entry where a value that looks like a secret is written out, in the place of a
 // reference to a variable. It does not hold the value.
 type LiteralSecret struct {
-	// Place is "headers.Authorization", "env.API_KEY", "url?api_key" or "proxy".
+	// Place is "headers.Authorization", "env.API_KEY", "args[2]", "url?api_key" or "proxy".
 	Place string
-	// Name is the header, variable or query parameter, or "proxy_password".
+	// Name is the header, variable, flag or query parameter, or "proxy_password".
 	Name string
 }
 
-// LiteralSecrets returns the places in headers, env, the URL's query and the proxy where a secret seems to be written out.
+// LiteralSecrets returns the places in args, headers, env, the URL's query and the proxy where a secret seems to be written out.
 func (s Server) LiteralSecrets() []LiteralSecret {
 	var found []LiteralSecret
+	for _, a := range literalArgs(s.Args) {
+		found = append(found, LiteralSecret{Place: fmt.Sprintf("args[%d]", a.index), Name: a.name})
+	}
 	for _, t := range s.texts() {
 		key, name, _ := strings.Cut(t.place, ".")
 		if (key == "headers" || key == "env") && literalSecret(name, t.value) {
@@ -40,11 +44,14 @@ func (s Server) LiteralSecrets() []LiteralSecret {
 	return found
 }
 
-// Redacted returns a copy of the server that can be shown: literal values in headers, env, the URL's query and the
+// Redacted returns a copy of the server that can be shown: literal values in args, headers, env, the URL's query and the
 // arguments of the health and smoke calls that look like secrets are "***", as are user info in the URL and the password
 // in the proxy's. References such as ${TOKEN} stay.
 func (s Server) Redacted() Server {
 	out := s.Clone()
+	for _, a := range literalArgs(s.Args) {
+		out.Args[a.index] = a.shown
+	}
 	for name, value := range s.Env {
 		if literalSecret(name, value) {
 			out.Env[name] = masked

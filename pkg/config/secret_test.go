@@ -67,7 +67,7 @@ func secretive() (command, web Server) {
 
 func TestLiteralSecrets(t *testing.T) {
 	command, web := secretive()
-	want := []LiteralSecret{{"env.API_KEY", "API_KEY"}, {"env.PW_SECRET", "PW_SECRET"}, {"env.X", "X"}}
+	want := []LiteralSecret{{"args[0]", "arg"}, {"env.API_KEY", "API_KEY"}, {"env.PW_SECRET", "PW_SECRET"}, {"env.X", "X"}}
 	if got := command.LiteralSecrets(); !slices.Equal(got, want) {
 		t.Errorf("got %v, want %v", got, want)
 	}

@@ -57,13 +57,24 @@ func (t *Target) clientCommand(path, goos string) Finding {
 	if there {
 		return pass(path)
 	}
-	if other := findIn(dirs, t.expanded.Command); other != "" {
+	if other := t.otherProgram(path, goos); other != "" {
 		f := pass(fmt.Sprintf("%s starts %s, and not %s as here", client.Title, other, path))
 		f.Note = "they may be of different versions; the full path in the entry makes them the same"
 		return f
 	}
 	return warn(fmt.Sprintf("%s is found only through this terminal's PATH, in %s%s; %s has another (%s)", t.expanded.Command, dir, managerOf(dir), client.Title, shownDesktopPath(goos)),
 		fmt.Sprintf(`write the full path into %s's file: "command": %q`, client.Title, path))
+}
+
+// otherProgram returns what a desktop client starts in place of the command that was found at a path here, "" if it is the
+// same, or none.
+func (t *Target) otherProgram(path, goos string) string {
+	dirs := desktopPath(goos, t.Home)
+	if _, own := t.expanded.Env["PATH"]; own || format(t).Launch != config.LaunchDesktop || strings.ContainsRune(t.expanded.Command, '/') ||
+		slices.Contains(dirs, filepath.Dir(path)) {
+		return ""
+	}
+	return findIn(dirs, t.expanded.Command)
 }
 
 // clientScript judges a command that is a script for a program which the client would not find.

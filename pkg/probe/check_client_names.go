@@ -31,7 +31,7 @@ left out, or makes every request to the model fail.`,
 				n := prefix + utf8.RuneCountInString(name)
 				longest = max(longest, n)
 				if n > client.LongestName {
-					long = append(long, fmt.Sprintf("%s: %d characters", name, n))
+					long = append(long, fmt.Sprintf("%s: %d characters", t.named(name), n))
 				}
 			}
 			with := ""

@@ -23,7 +23,7 @@ Nothing can be started or reached with an entry that is not valid.`,
 				if fromClient(t) {
 					where = "its file"
 				}
-				return Finding{Status: Fail, Message: err.Error(), Class: "config", Fix: "correct the entry in " + where}
+				return Finding{Status: Fail, Message: oneMessage(err), Class: "config", Fix: "correct the entry in " + where}
 			}
 			f := pass("valid")
 			if fromClient(t) && len(t.Server.Foreign.Notes) > 0 {

@@ -27,11 +27,11 @@ whatever else it says.`,
 					annotated++
 				}
 				if p := annotationProblem(tl.annotations); p != "" && tl.name != "" {
-					problems = append(problems, tl.name+": "+p)
+					problems = append(problems, t.named(tl.name)+": "+inLine(p))
 				}
 			}
 			if len(problems) > 0 {
-				f := warn(andMore(problems, 1), "correct the annotations: clients decide by them whether to ask a person")
+				f := warn(firstOf(problems), "correct the annotations: clients decide by them whether to ask a person")
 				f.Detail = strings.Join(problems, "\n")
 				return f
 			}

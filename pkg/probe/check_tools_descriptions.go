@@ -25,9 +25,9 @@ to a model from the person who approves the tool.`,
 				switch unseen := invisible(tl.description); {
 				case tl.name == "": // tools.names reports it
 				case unseen != nil:
-					hidden = append(hidden, fmt.Sprintf("%s has %s in its description", tl.name, andMore(unseen, 4)))
+					hidden = append(hidden, fmt.Sprintf("%s has %s in its description", t.named(tl.name), andMore(unseen, 4)))
 				case strings.TrimSpace(tl.description) == "":
-					bare = append(bare, tl.name)
+					bare = append(bare, t.named(tl.name))
 				}
 			}
 			switch {

@@ -3,8 +3,8 @@ package probe
 import (
 	"context"
 	"fmt"
-	"strconv"
 	"strings"
+	"unicode/utf8"
 )
 
 func toolsNames() Check {
@@ -27,18 +27,13 @@ characters: other tools are dropped or make the whole list fail.`,
 				for _, p := range tl.problems {
 					problems = append(problems, fmt.Sprintf("tool %d: %s", i+1, p))
 				}
-				name := tl.name
-				runes := []rune(name)
-				if len(runes) > longest {
-					name = string(runes[:longest]) + "…"
-				}
+				name := t.named(tl.name)
 				var faults []string
 				if strings.ContainsFunc(tl.name, func(r rune) bool { return !plainRune(r) }) {
-					name = strconv.Quote(name)
 					faults = append(faults, "has characters that clients refuse")
 				}
-				if len(runes) > longest {
-					faults = append(faults, fmt.Sprintf("is %d characters long", len(runes)))
+				if n := utf8.RuneCountInString(tl.name); n > longest {
+					faults = append(faults, fmt.Sprintf("is %d characters long", n))
 				}
 				switch {
 				case tl.name == "":

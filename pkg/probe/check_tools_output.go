@@ -24,12 +24,12 @@ the SDKs refuse the whole list of tools when it is not.`,
 				}
 				some = true
 				if p := rootProblem(tl.output); p != "" {
-					problems = append(problems, tl.name+": its outputSchema "+p)
+					problems = append(problems, t.named(tl.name)+": its outputSchema "+inLine(p))
 				}
 			}
 			switch {
 			case len(problems) > 0:
-				f := warn(andMore(problems, 1), "give the outputSchema the type object, or leave it out")
+				f := warn(firstOf(problems), "give the outputSchema the type object, or leave it out")
 				f.Detail = strings.Join(problems, "\n")
 				return f
 			case !some:

@@ -2,7 +2,6 @@ package probe
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"strings"
 )
@@ -25,20 +24,20 @@ one they drop the tool, or refuse the whole list.`,
 					continue // tools.names reports it
 				}
 				if p := SchemaProblem(tl.schema); p != "" {
-					unusable = append(unusable, fmt.Sprintf("%s: %s", tl.name, p))
+					unusable = append(unusable, t.named(tl.name)+": "+inLine(p))
 				} else if p := schemaTrouble(tl.schema); p != "" {
-					troubles = append(troubles, fmt.Sprintf("%s: %s", tl.name, p))
+					troubles = append(troubles, t.named(tl.name)+": "+inLine(p))
 				}
 			}
 			problems := slices.Concat(unusable, troubles)
 			switch {
 			case len(unusable) > 0:
-				f := warn(andMore(problems, 1), "give every tool an input schema of type object; without parameters: {\"type\": \"object\"}")
+				f := warn(firstOf(problems), "give every tool an input schema of type object; without parameters: {\"type\": \"object\"}")
 				f.Detail = strings.Join(problems, "\n")
 				f.Data = map[string]any{"problems": problems}
 				return f
 			case len(troubles) > 0:
-				f := warn(andMore(problems, 1), "write the schema in the plainer form that all clients take")
+				f := warn(firstOf(problems), "write the schema in the plainer form that all clients take")
 				f.Detail = strings.Join(problems, "\n")
 				f.Data = map[string]any{"problems": problems}
 				return f

@@ -220,6 +220,11 @@ func (t *Target) differences() []string {
 	case !stdio(t):
 		add("its own login and proxy settings")
 	case f.Launch == config.LaunchDesktop:
+		if path, err := t.dialer().FindCommand(t.expanded); err == nil {
+			if other := t.otherProgram(path, runtime.GOOS); other != "" {
+				add("the program: it starts %s, not %s", other, path)
+			}
+		}
 		if runtime.GOOS != "windows" {
 			add("its PATH (%s)", shownDesktopPath(runtime.GOOS))
 		}

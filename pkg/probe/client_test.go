@@ -196,6 +196,26 @@ func TestClientAllPasses(t *testing.T) {
 	}
 }
 
+// TestAnotherProgramIsADifference shows that the closing line says so when the client starts another program of that name.
+func TestAnotherProgramIsADifference(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("no other desktop has directories below home on its PATH")
+	}
+	home := t.TempDir()
+	here := script(t, "#!/bin/sh\n", home, ".pyenv", "shims", "python9")
+	there := script(t, "#!/bin/sh\n", home, ".local", "bin", "python9")
+	s := clientEntry(t, "claude_desktop_config.json", map[string]any{"command": "python9"})
+	target := &Target{Server: s, expanded: s.Clone(), Home: home}
+	t.Setenv("PATH", filepath.Dir(here))
+	if got := target.differences(); got[0] != "the program: it starts "+there+", not "+here {
+		t.Errorf("%q", got)
+	}
+	target.expanded.Command = here
+	if got := target.differences(); strings.HasPrefix(got[0], "the program") {
+		t.Errorf("a full path is the same there: %q", got)
+	}
+}
+
 func TestClientLimits(t *testing.T) {
 	many := func(change func(*config.Format)) Report {
 		s := clientChild(t, ".cursor/mcp.json", nil, "demo")

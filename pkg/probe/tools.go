@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/mcpctl/mcpctl/pkg/session"
@@ -35,6 +36,22 @@ func parseTool(raw json.RawMessage) tool {
 	return t
 }
 
+// named returns the name of a tool for a line of evidence: in quotes if it has characters that could make two of the line, or
+// look like words of ours. Secrets are masked before: in quotes they could no longer be told.
+func (t *Target) named(name string) string {
+	if t.Mask != nil {
+		name = t.Mask(name)
+	}
+	const most = 100
+	if runes := []rune(name); len(runes) > most {
+		name = string(runes[:most]) + "…"
+	}
+	if strings.ContainsFunc(name, func(r rune) bool { return !plainRune(r) && r != '*' && r != '/' && r != '…' }) {
+		return strconv.Quote(name)
+	}
+	return name
+}
+
 // tools returns the tools of the target.
 func (t *Target) tools(ctx context.Context) ([]tool, error) {
 	list, err := t.list(ctx, "tools/list")
@@ -46,6 +63,17 @@ func (t *Target) tools(ctx context.Context) ([]tool, error) {
 		tools[i] = parseTool(raw)
 	}
 	return tools, nil
+}
+
+// inLine returns text that holds words of a server without its line breaks.
+func inLine(text string) string { return strings.Join(strings.Fields(text), " ") }
+
+// firstOf returns the first of several problems, and how many more there are.
+func firstOf(problems []string) string {
+	if len(problems) == 1 {
+		return problems[0]
+	}
+	return fmt.Sprintf("%s; and %d more", problems[0], len(problems)-1)
 }
 
 // listed makes the finding of a list check.
