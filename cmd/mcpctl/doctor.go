@@ -130,7 +130,7 @@ func (o *doctorOptions) run(cmd *cobra.Command, a *app, args []string) error {
 		return err
 	}
 	servers, err := a.resolveAll(cmd, &o.serverFlags, args)
-	if a.config != nil {
+	if a.config != nil && (len(args) == 0 || err != nil) {
 		a.tellNotes(a.config.Path, a.config.Notes)
 	}
 	if err != nil {

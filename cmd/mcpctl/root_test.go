@@ -113,7 +113,7 @@ func TestPlaceholdersInHelpAreNoValues(t *testing.T) {
 			"\n      --color WHEN      when to use colours (auto, always, never)\n",
 			"\n  -v, --verbose         tell more",
 			"\n      --inherit-env[=NAMES]    pass on",
-			"\n      --kill-session[=N]   kill",
+			"\n      --kill-session[=N]      kill",
 			"\n  -e, --env NAME=value         set",
 			"\n      --cwd DIR ",
 			"(default 16)",

@@ -432,7 +432,7 @@ func TestDoctorTellsHowFarItIs(t *testing.T) {
 		t.Errorf("no live line in\n%q", out)
 	}
 	plain := regexp.MustCompile(`\x1b\[[0-9;]*m`).ReplaceAllString(out[strings.LastIndex(out, "\x1b[K")+len("\x1b[K"):], "")
-	if !strings.HasPrefix(plain, "refused   FAIL   auto   http://127.0.0.1:1/mcp   ") || !strings.HasSuffix(plain, "\nnext: mcpctl --config "+file+" doctor refused -v\n") {
+	if !strings.HasPrefix(plain, "refused   FAIL   auto   http://127.0.0.1:1/mcp   ") || !strings.HasSuffix(plain, "\nnext: mcpctl doctor --config "+file+" refused -v\n") {
 		t.Errorf("the report is\n%s", plain)
 	}
 }
