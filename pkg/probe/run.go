@@ -192,8 +192,12 @@ func Strict(r *Report) {
 	r.Verdict = Fail
 	for _, res := range r.Results {
 		if r.Cause == nil && (res.Status == Warn || res.Status == Unknown) {
+			why := " (a warning, and --strict lets none pass)"
+			if res.Status == Unknown {
+				why = " (it is not known, and --strict lets that not pass)"
+			}
 			r.Cause = &Cause{
-				Check: res.ID, Class: "failed", Message: res.Message + " (a warning, and --strict lets none pass)",
+				Check: res.ID, Class: "failed", Message: res.Message + why,
 				Detail: res.Detail, Fix: res.Fix,
 			}
 		}
