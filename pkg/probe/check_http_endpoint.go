@@ -3,6 +3,7 @@ package probe
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"github.com/mcpctl/mcpctl/pkg/session"
 )
@@ -28,7 +29,9 @@ usual paths are tried.`,
 				return pass("it answers, and wants authorization")
 			case e.NotMCP() && e.Phase != "notifications/initialized":
 				f := failure(err)
-				if other := t.elsewhere(ctx); other != "" {
+				if other := t.otherwise(ctx); other != "" {
+					f.Fix = fmt.Sprintf("the server speaks the transport %s, and the entry wants %s: --transport %s, or the key transport", other, t.expanded.Transport, other)
+				} else if other := t.elsewhere(ctx); other != "" {
 					f.Fix = "use " + other + " instead: an MCP server answers there"
 				}
 				return f

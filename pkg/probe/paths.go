@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/mcpctl/mcpctl/pkg/config"
 	"github.com/mcpctl/mcpctl/pkg/session"
 )
 
@@ -30,6 +31,23 @@ func otherPaths(raw string) []string {
 		}
 	}
 	return urls
+}
+
+// otherwise returns the transport over which an MCP server answers at the same URL, "" if the entry leaves it open, or none
+// does.
+func (t *Target) otherwise(ctx context.Context) string {
+	other := map[config.Transport]config.Transport{config.TransportSSE: config.TransportHTTP, config.TransportHTTP: config.TransportSSE}[t.expanded.Transport]
+	if other == "" {
+		return ""
+	}
+	server := t.expanded.Clone()
+	server.Transport, server.ConnectTimeout, server.Wait = other, pathLimit, time.Nanosecond
+	s, err := t.dialer().Dial(ctx, server)
+	if err != nil {
+		return ""
+	}
+	_ = s.Close()
+	return string(other)
 }
 
 // elsewhere returns the URL of the same origin at which an MCP server answers, "" if it is at none of the usual paths.
