@@ -77,6 +77,9 @@ const (
 	stuckAfter = 500 * time.Millisecond
 	// killGrace is how long the system may take to end a killed group.
 	killGrace = time.Second
+	// drainAtEnd is how long output is read when the whole group has ended: it is in the pipe, and only a process that left
+	// the group could hold that open.
+	drainAtEnd = time.Second
 	// drainAfterExit is how long output is still read after the leader's end: a grandchild may hold the pipe open.
 	drainAfterExit = 250 * time.Millisecond
 	// exitAfterOutput is how long the end of the process may lag behind the end of its output, on a busy machine. A child
@@ -335,7 +338,7 @@ func (k *Child) Stop(hurry context.Context, grace Grace) {
 		k.ending = end
 		k.mu.Unlock()
 		// What it wrote last is in the pipes, which end by themselves when nobody is left that holds them.
-		_ = Patience(context.Background(), k.heard, drainAfterExit, drainAfterExit)
+		_ = Patience(context.Background(), k.heard, drainAtEnd, drainAtEnd)
 		_ = k.stdout.Close()
 		_ = k.stderr.Close()
 		k.readers.Wait()
