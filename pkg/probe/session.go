@@ -74,7 +74,7 @@ func use(ctx context.Context, t *Target) error {
 	case alive := <-pinged:
 		if t.pace = time.Since(begin); alive {
 			stop()
-			_ = <-listed // it was stopped
+			<-listed //nolint:errcheck // it was stopped
 			return nil
 		}
 		return <-listed
