@@ -762,8 +762,11 @@ func (o *opening) phase(st transport.ExchangeState, err error) string {
 	if strings.Contains(err.Error(), `"notifications/initialized"`) {
 		return "notifications/initialized"
 	}
-	if st.Method != "" {
+	switch {
+	case st.Method != "":
 		return st.Method
+	case o.server.Command != "": // it ended before the request was written, or right after: nobody can tell the two apart
+		return "initialize"
 	}
 	return "connect"
 }
