@@ -260,6 +260,10 @@ func (x *roundTrip) wireFault(err error) Fault {
 	case f.Kind == KindSevered && w.asked.Load() && !w.given && !w.answered.Load() && !x.way.reused:
 		// A reset may overtake the alert.
 		return say(KindTLS, "TLS: the server requires a client certificate")
+	case w.given && w.asked.Load() && !w.answered.Load() && !x.way.reused && strings.Contains(err.Error(), "client conn could not be established"):
+		// HTTP/2 keeps no alert that comes before its first frame.
+		x.fault.Written = false
+		return say(KindTLS, "TLS: the server refuses the client certificate: it ended the connection once it had seen it")
 	case f.Kind == KindSevered && x.way.handshake:
 		return say(KindSevered, "the connection broke during the TLS handshake: %s", netText(err))
 	case f.Kind == KindTLS:
