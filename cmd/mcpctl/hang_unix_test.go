@@ -297,7 +297,7 @@ func stdioRuns() []hangRun {
 func greedyRuns() []hangRun {
 	return []hangRun{{
 		name: "stdio/tools/call/a line without end, fast", command: hangCall, limits: hangLimit,
-		codes:   []int{codeConnect, codeTimeout, codeUnknownOutcome}, // which, depends on how fast the machine is
+		codes:   []int{codeConnect, codeTimeout, codeUnknownOutcome}, // which, depends on how fast the machine is: the line ends it, the limit, or both at once
 		prepare: overStdio("a line without end, fast", "tools/call", 0), after: noProcessLeft,
 	}}
 }

@@ -481,7 +481,7 @@ func (r *chaosRun) check(t *testing.T, calls []*chaosCall, b *books, st Stats) {
 			continue // an opening that was harmed on the way: the server does not know of that
 		}
 		if b.reasons[session] == 0 && session != st.Info.ServerVersion {
-			needless = append(needless, session)
+			needless = append(needless, fmt.Sprintf("%s (used: %t)", session, used[session]))
 		}
 	}
 	if len(needless) > 0 {
