@@ -189,7 +189,7 @@ func (s *chaosServer) away(w http.ResponseWriter, req *chaosRequest, id string) 
 	return true
 }
 
-// hitCall notes a fault, of a call or of an opening.
+// hitCall notes a fault, of a call or of an opening. An opening that has a session already loses it.
 func (s *chaosServer) hitCall(req *chaosRequest, id, how string) {
 	if key := req.Params.Meta.Key; key != "" {
 		s.hit(key, id, how)
@@ -197,6 +197,9 @@ func (s *chaosServer) hitCall(req *chaosRequest, id, how string) {
 	}
 	s.books.mu.Lock()
 	s.opening++
+	if id != "" { // the end of a handshake, which is begun anew
+		s.reasons[id]++
+	}
 	s.books.mu.Unlock()
 }
 
