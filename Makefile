@@ -12,6 +12,9 @@ GO ?= go
 # Flags for the tests. The race detector needs a C compiler: without one, make test TESTFLAGS=
 TESTFLAGS ?= -race
 
+# How many tests of a package run at once: many of them wait for servers most of the time.
+PARALLEL ?= $(shell expr 2 '*' $$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2))
+
 # How `make bench` measures: -runs N for more than the 30 of each program, -max RATIO to fail above one.
 BENCHFLAGS ?=
 
@@ -39,7 +42,7 @@ build: ## Build build/mcpctl for this machine
 
 .PHONY: test
 test: ## Run the tests (no Node, no network beyond this machine)
-	$(GO) test -timeout 20m $(TESTFLAGS) ./...
+	$(GO) test -timeout 20m -parallel $(PARALLEL) $(TESTFLAGS) ./...
 
 .PHONY: soak
 soak: ## Kill sessions under load for minutes; SOAKFLAGS='-chaos.seed N' does a run again
