@@ -46,7 +46,7 @@ func newRemoveCmd(a *app) *cobra.Command {
 		Use:   "remove NAME...",
 		Short: "Remove servers from the configuration",
 		Long: `Remove servers from the configuration. On a terminal it asks first; elsewhere it
-wants --yes.`,
+wants --yes. Quoted globs may stand for several.`,
 		Example:           "  mcpctl remove notes\n  mcpctl remove notes search --yes",
 		Aliases:           []string{"rm"},
 		Args:              someNames,
@@ -66,12 +66,11 @@ func (o *removeOptions) run(cmd *cobra.Command, a *app, args []string) error {
 	if err != nil {
 		return err
 	}
-	args = unique(args)
-	for _, name := range args {
-		if _, ok := c.Server(name); !ok {
-			return c.NotFound(name)
-		}
+	servers, err := named(c, args)
+	if err != nil {
+		return err
 	}
+	args = names(servers)
 	if !o.yes {
 		sure, err := a.asker().Confirm(cmd.Context(), fmt.Sprintf("Remove %s from %s?", strings.Join(args, ", "), path))
 		switch {
@@ -158,15 +157,52 @@ func (a *app) edit(ctx context.Context, path string, doc editDocument, done stri
 	return err
 }
 
-// unique returns the words without repetitions.
-func unique(words []string) []string {
-	var out []string
-	for _, w := range words {
-		if !slices.Contains(out, w) {
-			out = append(out, w)
-		}
+func newRenameCmd(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use:   "rename NAME NEWNAME",
+		Short: "Give a server another name",
+		Long: `Give a server another name. It keeps its place in the file, its comments and all
+its values.`,
+		Example: "  mcpctl rename notes old-notes",
+		Aliases: []string{"mv"},
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) != 2 {
+				return usagef("%s takes the name and the new one", cmd.CommandPath()).hint("%s", usageLine(cmd))
+			}
+			return nil
+		},
+		ValidArgsFunction: a.completeEntries(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			path, err := a.editablePath()
+			if err != nil {
+				return err
+			}
+			c, err := a.loadEditable(cmd.Context())
+			if err != nil {
+				return err
+			}
+			if _, ok := c.Server(args[0]); !ok {
+				return a.notFound(cmd.Context(), c, args[0])
+			}
+			if err := config.EditContext(cmd.Context(), path, func(d *config.Document) error { return d.Rename(args[0], args[1]) }); err != nil {
+				return err
+			}
+			if a.json() {
+				return a.print(cmd.Context(), renameDocument{Version: documentVersion, Config: path, Renamed: args[0], Name: args[1]})
+			}
+			_, err = fmt.Fprintf(a.out(), "renamed %s to %s\n", quoted(args)[0], quoted(args)[1])
+			return err
+		},
 	}
-	return out
+}
+
+// renameDocument is the output of rename.
+type renameDocument struct {
+	Version int    `json:"version"`
+	Config  string `json:"config"`
+	// Renamed is the old name, and Name the new one.
+	Renamed string `json:"renamed"`
+	Name    string `json:"name"`
 }
 
 // sortedKeys returns the keys of a map in order.

@@ -328,6 +328,13 @@ func (d *Document) render(want *yaml.Node, path []string) (string, error) {
 		}
 		return encoded, nil
 	}
+	// A word takes the place of a word, and whatever else is in the line stays as it is.
+	_, old := keyAt(d.tree, path)
+	if _, value := keyAt(want, path); old != nil && value != nil && old.Kind == yaml.ScalarNode && value.Kind == yaml.ScalarNode {
+		if text, ok := spliceWord(d.text, old, value.Value); ok && d.means(text, want) {
+			return text, nil
+		}
+	}
 	// The fewer lines are written anew, the better. Where a key cannot be spliced in, as into {a: b}, the key around
 	// it may be.
 	for depth := len(path); depth > 0; depth-- {
