@@ -124,6 +124,7 @@ type importedBody struct {
 	File    string   `json:"file"`
 	Line    int      `json:"line,omitempty"`
 	Target  string   `json:"target"`
+	Enabled bool     `json:"enabled"`
 	State   string   `json:"state"`
 	Reason  string   `json:"reason,omitempty"`
 }
@@ -211,15 +212,15 @@ func (o *importOptions) consent(cmd *cobra.Command, a *app, file string, wanted 
 			added++
 		}
 	}
-	var what []string
-	if added > 0 {
-		what = append(what, "add "+plural(added, "server"))
+	place := render.OneLine(file)
+	question := fmt.Sprintf("Add %s to %s?", plural(added, "server"), place)
+	switch {
+	case added == 0:
+		question = fmt.Sprintf("Replace %s in %s?", plural(replaced, "server"), place)
+	case replaced > 0:
+		question = fmt.Sprintf("Add %s and replace %d in %s?", plural(added, "server"), replaced, place)
 	}
-	if replaced > 0 {
-		what = append(what, "replace "+plural(replaced, "server"))
-	}
-	text := strings.Join(what, ", ")
-	sure, err := a.asker().Confirm(cmd.Context(), strings.ToUpper(text[:1])+text[1:]+" in "+render.OneLine(file)+"?")
+	sure, err := a.asker().Confirm(cmd.Context(), question)
 	switch {
 	case errors.Is(err, prompt.ErrNobody):
 		return usagef("nobody is asked here, so nothing was imported").hint("%s", a.inserted(cmd, "--yes"))
@@ -310,6 +311,9 @@ func (o *importOptions) showNothing(a *app, sources []importSource) error {
 
 // short returns a path with ~ for the home directory.
 func (a *app) short(file string) string {
+	if file == "-" {
+		return "standard input"
+	}
 	if rest, ok := strings.CutPrefix(file, a.home+string(filepath.Separator)); ok && a.home != "" {
 		return "~" + string(filepath.Separator) + rest
 	}
@@ -326,7 +330,7 @@ func (o *importOptions) showReasons(a *app, items []*importItem) {
 		about := i.name + ": "
 		switch {
 		case i.state == importConflict:
-			left = append(left, about+i.reason()+"; "+i.clients[0]+"'s is left out. To take that one: mcpctl import --from "+i.clients[0]+" --only "+toolargs.Quote(i.name)+" --replace")
+			left = append(left, about+i.reason()+", so "+i.clients[0]+"'s is left out; to take that: mcpctl import "+a.configWords()+"--from "+i.clients[0]+" --only "+toolargs.Quote(i.name)+" --replace")
 		case i.state == importDifferent && !o.replace:
 			left = append(left, about+i.reason()+"; to replace it: --replace")
 		case i.state == importInvalid:
@@ -337,6 +341,9 @@ func (o *importOptions) showReasons(a *app, items []*importItem) {
 			}
 			if i.found.Name != i.name {
 				losses = append(losses, about+fmt.Sprintf("is called %q there", i.found.Name))
+			}
+			if !i.server.Enabled {
+				losses = append(losses, about+"stays disabled, as it is there")
 			}
 			for _, r := range slices.Concat(i.told.Changes, i.told.Losses) {
 				r.File = a.short(r.File)
@@ -364,6 +371,8 @@ func (o *importOptions) tell(a *app, file string, items, wanted []*importItem) e
 	}
 	var b strings.Builder
 	switch {
+	case !slices.ContainsFunc(items, func(i *importItem) bool { return i.state != importSame }):
+		b.WriteString("nothing to import: all of it is there already\n")
 	case len(wanted) == 0:
 		b.WriteString("nothing to import\n")
 	case o.dryRun:
@@ -439,7 +448,8 @@ func (o *importOptions) document(file string, sources []importSource, items []*i
 	}
 	for _, i := range items {
 		body := importedBody{
-			Name: i.name, Client: i.clients[0], File: i.path, Line: i.told.Line, Target: i.target(), State: i.state, Reason: i.reason(),
+			Name: i.name, Client: i.clients[0], File: i.path, Line: i.told.Line, Target: i.target(),
+			Enabled: i.found.Enabled, State: i.state, Reason: i.reason(),
 		}
 		if len(i.clients) > 1 {
 			body.Clients = i.clients

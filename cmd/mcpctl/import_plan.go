@@ -238,16 +238,11 @@ func importPlan(c *config.Config, sources []importSource, o config.AdoptOptions)
 	}
 	for name, same := range byName {
 		existing, there := c.Server(name)
-		there = there || hasName(c, name)
 		settle(same, existing, there)
 	}
 	items = slices.DeleteFunc(items, func(i *importItem) bool { return i.state == "" })
 	tellAliases(c, items)
 	return items
-}
-
-func hasName(c *config.Config, name string) bool {
-	return slices.ContainsFunc(c.Servers, func(s config.Server) bool { return s.Name == name })
 }
 
 // settle sets the states of the items of one name. An item that is the same as another one is left without a state.
@@ -283,7 +278,7 @@ func settle(items []*importItem, existing config.Server, there bool) {
 		case i.server.SameTarget(first.server):
 			first.clients = append(first.clients, i.clients...)
 			if keys := first.server.Differences(i.server); len(keys) > 0 {
-				first.notes = append(first.notes, i.clients[0]+"'s differs in "+strings.Join(keys, ", ")+", and "+first.clients[0]+"'s is taken")
+				first.notes = append(first.notes, first.clients[0]+"'s is taken; "+i.clients[0]+"'s differs in "+strings.Join(keys, ", "))
 			}
 		default:
 			i.state, i.other = importConflict, first.clients[0]

@@ -96,7 +96,11 @@ func placeOf(file string, line int) string {
 // A secret that is written out is not copied: a variable takes its place, named after the server and the key, as
 // VariableFor does. The error says why the entry cannot be taken over; the Server must not be used then.
 func (s Server) Adopt(o AdoptOptions) (Server, Adoption, error) {
-	a := &adopter{AdoptOptions: o, foreign: s.Foreign, from: s, own: map[string]string{}}
+	a := &adopter{AdoptOptions: o, foreign: s.Foreign.clone(), from: s, own: map[string]string{}}
+	if a.foreign != nil && o.Home != "" && filepath.Clean(o.Home) == a.foreign.Project {
+		// The user's own file lies in the home directory as a project's lies in the project.
+		a.foreign.Project = ""
+	}
 	a.File = a.file()
 	a.told = Adoption{From: s.Name, File: a.File, Line: a.line("")}
 	if s.Err != nil {
@@ -117,17 +121,21 @@ func (s Server) Adopt(o AdoptOptions) (Server, Adoption, error) {
 			delete(out.Sources, key)
 		}
 	}
+	split := false
 	if s.Foreign != nil {
 		for _, n := range s.Foreign.Notes {
 			a.told.Losses = append(a.told.Losses, Remark{File: a.File, Line: n.Line, Key: n.Key, Message: n.Message})
 		}
-		a.splitCommand(&out)
+		split = a.splitCommand(&out)
 		a.placeholders(&out)
 		a.paths(&out)
 		a.envFile(&out)
 	}
 	if !o.LiteralSecrets {
 		a.secrets(&out)
+	}
+	if split {
+		a.change("command", "was a whole command line in one text, and is split: "+out.Redacted().Target())
 	}
 	if err := a.check(out); err != nil {
 		return Server{}, a.told, err
@@ -342,21 +350,21 @@ func each(s *Server, change func(place, value string) string) {
 
 // splitCommand takes a command apart that is written as one line. No client's way of starting programs finds one of that
 // name; where there may be one, because a path can hold spaces, the command stays.
-func (a *adopter) splitCommand(s *Server) {
+func (a *adopter) splitCommand(s *Server) bool {
 	if !strings.ContainsAny(s.Command, " \t") {
-		return
+		return false
 	}
 	words, ok := splitLine(s.Command)
 	if !ok || len(words) < 2 {
-		return
+		return false
 	}
 	if len(s.Args) > 0 || strings.ContainsAny(words[0], `/\~$`) {
 		shown := (Server{Command: words[0], Args: append(slices.Clone(words[1:]), s.Args...)}).Redacted()
 		a.change("command", "holds spaces, and is kept as the name of one program; if it is a command line: "+shown.Target())
-		return
+		return false
 	}
 	s.Command, s.Args = words[0], words[1:]
-	a.change("command", "was a whole command line in one text, and is split: "+s.Redacted().Target())
+	return true
 }
 
 // splitLine splits a line into words at white space, as far as that is clear: with quotes, and without backslashes, which
