@@ -418,7 +418,7 @@ func variablesText(a *app, wanted []*importItem) string {
 	if len(lines) == 0 {
 		return ""
 	}
-	title := "Variables to set, because secrets are not copied:\n"
+	title := "Variables to set; their values were not copied:\n"
 	if len(lines) > mostVariables+1 {
 		more := len(lines) - mostVariables
 		lines = append(lines[:mostVariables], fmt.Sprintf("  and %d more; -o json has all", more))
