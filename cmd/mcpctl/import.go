@@ -45,11 +45,15 @@ places wants --yes. Nothing is contacted and nothing is started.
   invalid    it cannot be used as it is written, and is left out
 
 Secrets that are written out are not copied: ${SERVER_KEY} takes the place of
-each, and the output says where its value stands now.`,
+each, and the output says where its value stands now.
+
+With -o json there are lists of objects: added, replaced, skipped, conflicts
+(each with name, client, file, target, state, reason), variables (name, server,
+place, file, line), losses and changes (server, file, line, key, message).`,
 		Example: `  mcpctl import
   mcpctl import --from cursor --only 'git*'
   mcpctl import .mcp.json --dry-run
-  mcpctl import --yes -o json --jq '.variables[].name'`,
+  mcpctl import --yes --jq '.variables[].name'`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 1 {
 				return usagef("%s takes one file, and %q is one too many", cmd.CommandPath(), args[1]).hint("%s", usageLine(cmd))
@@ -162,7 +166,12 @@ func (o *importOptions) run(cmd *cobra.Command, a *app, args []string) error {
 	if err != nil {
 		return err
 	}
-	all := importPlan(c, sources, config.AdoptOptions{Home: a.home, LiteralSecrets: o.allowLiteralSecret})
+	all, err := await(ctx, func() ([]*importItem, error) { // files of variables may be read
+		return importPlan(c, sources, config.AdoptOptions{Home: a.home, LiteralSecrets: o.allowLiteralSecret}), nil
+	})
+	if err != nil {
+		return err
+	}
 	items, err := o.chosen(all)
 	if err != nil {
 		return err

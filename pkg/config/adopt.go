@@ -672,6 +672,10 @@ func (a *adopter) secrets(s *Server) {
 	}
 	values("env", s.Env)
 	s.URL = a.queryWithout("url", s.URL)
+	_, rest, _ := strings.Cut(before(s.URL, "?#"), "://")
+	if _, path, ok := strings.Cut(rest, "/"); ok && LooksSecretValue(path) {
+		a.change("url", "a part of the path looks like a secret, and is copied as it is; a variable can stand in its place")
+	}
 	values("headers", s.Headers)
 	if literalProxyPassword(s.Proxy) {
 		_, _, password := splitProxy(s.Proxy)

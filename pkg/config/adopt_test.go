@@ -237,6 +237,14 @@ func TestAnEntryThatIsBrokenIsNotAdopted(t *testing.T) {
 	}
 }
 
+func TestASecretInThePathOfAURLIsTold(t *testing.T) {
+	_, told, _ := adoptAll(t, "/u/.cursor/mcp.json", `{"mcpServers": {
+	"a": {"url": "https://a.example/mcp/s/0f1e2d3c4b5a69788796a5b4c3d2e1f0/mcp"}, "b": {"url": "https://0f1e2d3c4b5a69788796a5b4c3d2e1f0.b.example/mcp"}}}`, AdoptOptions{})
+	if len(told["a"].Changes) != 1 || strings.Contains(told["a"].Changes[0].String(), "0f1e") || len(told["b"].Changes) != 0 {
+		t.Errorf("%v, %v", told["a"].Changes, told["b"].Changes)
+	}
+}
+
 func TestDifferencesBetweenEntries(t *testing.T) {
 	a := Server{Name: "a", Command: "x", Enabled: true, Env: map[string]string{"A": "1"}}
 	b := a.Clone()
