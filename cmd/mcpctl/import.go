@@ -421,7 +421,12 @@ func variablesText(a *app, wanted []*importItem) string {
 					where = fmt.Sprintf("%s:%d", where, v.Line)
 				}
 			}
-			lines = append(lines, "  "+v.Name+"  "+render.OneLine(where))
+			where = render.OneLine(where)
+			if width := a.screen().Width; width > 0 && len(v.Name)+len(where)+len("    ") > width {
+				lines = append(lines, "  "+v.Name+"\n      "+where)
+				continue
+			}
+			lines = append(lines, "  "+v.Name+"  "+where)
 		}
 	}
 	if len(lines) == 0 {

@@ -243,7 +243,7 @@ func VariableFor(server, key string) string {
 	}
 	server, key = upper(server), upper(key)
 	if server == "" || server[0] >= '0' && server[0] <= '9' {
-		server = strings.TrimSuffix("MCP_"+server, "_")
+		server = "MCP" // a name begins with a letter
 	}
 	return strings.TrimSuffix(server+"_"+key, "_")
 }

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -282,6 +283,7 @@ func FuzzAdopt(f *testing.F) {
 				if s.Foreign != nil && strings.Contains(s.Foreign.EnvFile, "/") {
 					continue // nothing is read here
 				}
+				checkMeansTheSame(t, s)
 				out, told, err := s.Adopt(AdoptOptions{Home: "/home/u", File: file, Variables: used})
 				if err != nil {
 					if err.Error() == "" {
@@ -307,4 +309,27 @@ func FuzzAdopt(f *testing.F) {
 			}
 		}
 	})
+}
+
+// checkMeansTheSame wants an entry that is taken over with all that is written out to mean what it did. A command and its
+// arguments may mean more than they did.
+func checkMeansTheSame(t *testing.T, s Server) {
+	t.Helper()
+	out, _, err := s.Adopt(AdoptOptions{Home: "/home/u", LiteralSecrets: true})
+	if err != nil {
+		return
+	}
+	lookup := environment("A=1", "X=x$y", "Y=${A}", "HOME=/home/u")
+	before, _, err := s.Expand(lookup, "/home/u")
+	if err != nil {
+		return
+	}
+	after, _, err := out.Expand(lookup, "/home/u")
+	if err != nil {
+		t.Errorf("%+v became %+v: %v", s, out, err)
+		return
+	}
+	if before.URL != after.URL || !maps.Equal(before.Env, after.Env) || !maps.Equal(before.Headers, after.Headers) || before.Timeout != after.Timeout {
+		t.Errorf("%+v became %+v", before, after)
+	}
 }
