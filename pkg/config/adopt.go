@@ -422,33 +422,44 @@ func validReference(text string) bool {
 	return err == nil && len(parts) == 1 && validVariable(parts[0].name)
 }
 
-// withoutPlaceholders returns a value in which nothing is left that only the client knows.
+// withoutPlaceholders returns a value in which nothing is left that only the client knows. All else stays as it is written.
 func (a *adopter) withoutPlaceholders(place, value string) string {
-	parts, err := parseTemplate(value)
-	if err != nil || !slices.ContainsFunc(parts, func(p part) bool { return a.placeholder(p.name) != nil }) {
-		return value
-	}
 	var b strings.Builder
-	for i, p := range parts {
-		placeholder := a.placeholder(p.name)
-		switch {
-		case p.name == "":
-			b.WriteString(escapeDollars(p.text))
-		case placeholder == nil:
-			b.WriteString(p.template())
-		case p.name == "userHome" && i == 0 && homeExpands(place) && (len(parts) == 1 || strings.HasPrefix(parts[1].text, "/") || strings.HasPrefix(parts[1].text, `\`)):
-			b.WriteString("~")
-		default:
-			if known, ok := a.foreign.Value(*placeholder, a.Home); ok {
-				b.WriteString(escapeDollars(known))
-				continue
+	for rest := value; ; {
+		text, after, found := strings.Cut(rest, "$")
+		b.WriteString(text)
+		if !found {
+			return b.String()
+		}
+		inner, behind, closed := strings.Cut(strings.TrimPrefix(after, "{"), "}")
+		if !strings.HasPrefix(after, "{") || !closed {
+			if rest = after; strings.HasPrefix(after, "$") {
+				rest = after[1:]
+				b.WriteByte('$')
 			}
-			name := a.variable(VariableFor(a.server, snake(p.name)), placeholder.Text)
-			a.tell(AdoptedVariable{Name: name, Place: place, About: a.about(*placeholder)})
-			b.WriteString("${" + name + "}")
+			b.WriteByte('$')
+			continue
+		}
+		rest = behind
+		switch p := a.placeholder(inner); {
+		case p == nil:
+			b.WriteString("${" + inner + "}")
+		case inner == "userHome" && b.Len() == 0 && homeExpands(place) && (behind == "" || behind[0] == '/' || behind[0] == '\\'):
+			b.WriteByte('~')
+		default:
+			b.WriteString(a.valueOf(*p, inner, place))
 		}
 	}
-	return b.String()
+}
+
+// valueOf returns what takes the place of a placeholder: its value, or a variable.
+func (a *adopter) valueOf(p Placeholder, inner, place string) string {
+	if known, ok := a.foreign.Value(p, a.Home); ok {
+		return escapeDollars(known)
+	}
+	name := a.variable(VariableFor(a.server, snake(inner)), p.Text)
+	a.tell(AdoptedVariable{Name: name, Place: place, About: a.about(p)})
+	return "${" + name + "}"
 }
 
 // about says what a value is that only the client has.
@@ -484,17 +495,6 @@ func (a *adopter) placeholder(name string) *Placeholder {
 		}
 	}
 	return nil
-}
-
-// template returns a part as it is written.
-func (p part) template() string {
-	switch {
-	case p.name == "":
-		return escapeDollars(p.text)
-	case p.hasFallback:
-		return "${" + p.name + ":-" + escapeDollars(p.fallback) + "}"
-	}
-	return "${" + p.name + "}"
 }
 
 // paths makes the paths of a project's entry mean the same from everywhere. Its client starts the command in the
@@ -690,7 +690,7 @@ func (a *adopter) valueWithout(place, key, value string) string {
 	text := strings.TrimSpace(value)
 	secret := strings.TrimSpace(credential(text))
 	scheme := strings.TrimSuffix(text, secret)
-	if parts, err := parseTemplate(secret); err == nil && len(parts) == 1 && validVariable(parts[0].name) {
+	if parts, err := parseTemplate(secret); err == nil && len(parts) == 1 && parts[0].hasFallback {
 		// A variable is there already, with a secret as its default.
 		a.stands(parts[0].name, place)
 		return scheme + "${" + parts[0].name + "}"

@@ -138,7 +138,7 @@ func TestPlaceholdersAreAdopted(t *testing.T) {
 	if !slices.Equal(a.Args, []string{dir + "/x.js", "~/y", "a/home/u", string(filepath.Separator)}) || a.Cwd != dir {
 		t.Errorf("%q in %q", a.Args, a.Cwd)
 	}
-	if a.Env["T"] != "x ${A_API_TOKEN} $$5 ${A_API_TOKEN}" {
+	if a.Env["T"] != "x ${A_API_TOKEN} $5 ${A_API_TOKEN}" {
 		t.Errorf("%q", a.Env)
 	}
 	if v := told["a"].Variables; len(v) != 1 || v[0] != (AdoptedVariable{Name: "A_API_TOKEN", Place: "env.T", About: `${input:api-token}: what VS Code asks for ("your token")`}) {
