@@ -395,7 +395,11 @@ func (o *importOptions) tell(a *app, file string, items, wanted []*importItem) e
 			}
 		}
 		if len(list) > 0 && !o.dryRun {
-			b.WriteString(done.verb + " " + strings.Join(list, ", ") + " in " + file + "\n")
+			what := strings.Join(list, ", ")
+			if len(list) > mostVariables {
+				what = plural(len(list), "server") // the table has their names
+			}
+			b.WriteString(done.verb + " " + what + " in " + file + "\n")
 		}
 	}
 	b.WriteString(variablesText(a, wanted))
