@@ -296,7 +296,7 @@ func (o *doctorOptions) targets(a *app, servers []config.Server) []*probe.Target
 	targets := make([]*probe.Target, len(servers))
 	for i, s := range servers {
 		targets[i] = &probe.Target{
-			Server: s, Lookup: a.lookup, Home: a.home, Dialer: a.dialer(), Kills: o.kills, Soak: o.soak.Duration,
+			Server: s, Environment: a.environment(), Dialer: a.dialer(), Kills: o.kills, Soak: o.soak.Duration,
 			Connections: o.operators.connections, Idle: o.operators.idle.Duration,
 			OnSecrets: func(secrets []string) { a.redact.Add(secrets...) },
 			Rows:      probe.Selection{Only: o.only, Skip: o.skip},

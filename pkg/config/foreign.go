@@ -37,6 +37,8 @@ type Foreign struct {
 	// Project is the directory that ${workspaceFolder} stands for, "" if there is none.
 	Project string
 
+	// dir is the directory of the client's file, as Server.Dir is that of ours.
+	dir string
 	// startLimit is the entry's own limit for the start.
 	startLimit time.Duration
 }
@@ -273,7 +275,7 @@ func textsOf(list *yaml.Node) []string {
 
 // server reads one entry.
 func (r *foreignReader) server(f field, project string) Server {
-	s := Server{Name: f.name, Enabled: true, Foreign: &Foreign{Format: r.format, Project: project}}
+	s := Server{Name: f.name, Enabled: true, Foreign: &Foreign{Format: r.format, Project: project, dir: directoryOf(r.file)}}
 	e := &entry{scope: r.scope(f.name), key: f.key, at: map[string]*yaml.Node{}, written: map[string]string{}}
 	if f.value.Kind == yaml.MappingNode {
 		for _, f := range e.fields(f.value, "") {

@@ -16,11 +16,7 @@ server would get the placeholder for a token, and refuse it with an error that h
 often a secret that a pipeline does not have, so it is told where it stands in the URL, in a header, or for a secret.`,
 		Remedy: `Set the variables where mcpctl runs, or give them defaults: ${NAME:-default}.`,
 		Run: func(_ context.Context, t *Target) Finding {
-			lookup := t.Lookup
-			if lookup == nil {
-				lookup = func(string) (string, bool) { return "", false }
-			}
-			expanded, secrets, err := t.Server.Expand(lookup, t.Home)
+			expanded, secrets, err := t.Server.Expand(t.Environment)
 			if t.OnSecrets != nil {
 				t.OnSecrets(secrets)
 			}
@@ -28,7 +24,7 @@ often a secret that a pipeline does not have, so it is told where it stands in t
 				fix := "set the variables, or give defaults: ${NAME:-default}"
 				var unset *config.UnsetError
 				isUnset := errors.As(err, &unset)
-				empty := t.Server.EmptyVariables(lookup)
+				empty := t.Server.EmptyVariables(t.lookup)
 				switch {
 				case !isUnset && len(empty) > 0:
 					fix = "give a value to " + namesOf(empty) + ", where mcpctl runs"
