@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"runtime"
 	"sync"
 	"time"
@@ -114,14 +115,17 @@ func storeCommand(goos, service, user string) string {
 // tellLogin says, once, that a server that asks for a login cannot be given one yet. Only who has set the entry up for
 // it expects one.
 func (a *app) tellLogin(server config.Server, err error) {
-	e, ok := errors.AsType[*session.Error](err)
-	if !ok || e.Status != statusUnauthorized || server.Auth != config.AuthOAuth && server.OAuth == nil || server.Auth == config.AuthNone {
+	if e, ok := errors.AsType[*session.Error](err); ok {
+		a.tellLoginOf(server, e.Status)
+	}
+}
+
+// tellLoginOf is tellLogin for the status of an answer.
+func (a *app) tellLoginOf(server config.Server, status int) {
+	if status != http.StatusUnauthorized || server.Auth != config.AuthOAuth && server.OAuth == nil || server.Auth == config.AuthNone {
 		return
 	}
 	a.loginTold.Do(func() {
 		a.note(server.Name + ": this version does not log in, so auth and oauth of the entry have no effect; a token that you have goes into headers, as Authorization")
 	})
 }
-
-// statusUnauthorized is the status with which a server asks for a login.
-const statusUnauthorized = 401
