@@ -86,6 +86,9 @@ func (k *keyringReader) get(service, user string) (string, error) {
 	return answer.secret, answer.err
 }
 
+// left reports whether the run was over before all that was asked for was known.
+func (k *keyringReader) left() bool { return k != nil && k.silent != nil && k.ctx.Err() != nil }
+
 // keyringError says what is wrong with an answer, and what to do.
 func keyringError(service, user string, err error) error {
 	switch {

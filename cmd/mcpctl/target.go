@@ -592,6 +592,9 @@ func (a *app) expand(server config.Server) (config.Server, error) {
 	expanded, secrets, err := server.Expand(a.environment())
 	a.redact.Add(secrets...)
 	if err != nil {
+		if a.keyring.left() {
+			return config.Server{}, context.Canceled // what could not be asked for is not missing
+		}
 		return config.Server{}, err
 	}
 	return expanded, nil

@@ -3,6 +3,7 @@ package probe
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 
 	"github.com/mcpctl/mcpctl/pkg/config"
@@ -30,6 +31,8 @@ often a secret that a pipeline does not have, so it is told where it stands in t
 					fix = "give a value to " + namesOf(empty) + ", where mcpctl runs"
 				case isUnset && unset.Hint() != "":
 					fix = unset.Hint()
+				case isUnset && outside(unset):
+					fix = "give the entry what it refers to: " + names(unset)
 				case isUnset && fromClient(t):
 					fix = "set the variables where mcpctl runs, and where " + format(t).Title + " is started"
 				case fromClient(t):
@@ -52,4 +55,29 @@ often a secret that a pipeline does not have, so it is told where it stands in t
 			return pass("all set")
 		},
 	}
+}
+
+// outside reports whether a file or a keyring entry is missing.
+func outside(e *config.UnsetError) bool {
+	return slices.ContainsFunc(e.Vars, func(v config.UnsetVar) bool { return v.Kind != config.KindVariable })
+}
+
+// names returns all that is missing, each once.
+func names(e *config.UnsetError) string {
+	var out []string
+	for _, v := range e.Vars {
+		name := v.Name
+		switch v.Kind {
+		case config.KindFile:
+			name = "the file " + name
+		case config.KindKeyring:
+			name = "the keyring entry " + name
+		case config.KindVariable:
+			name = "the variable " + name
+		}
+		if !slices.Contains(out, name) {
+			out = append(out, name)
+		}
+	}
+	return strings.Join(out, ", ")
 }
