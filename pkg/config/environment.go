@@ -122,8 +122,7 @@ func (x *expansion) fromFile(path string) outsideValue {
 	}
 	data, err := x.env.ReadFile(path)
 	if err != nil {
-		var pathErr *fs.PathError
-		if errors.As(err, &pathErr) {
+		if pathErr, ok := errors.AsType[*fs.PathError](err); ok {
 			err = pathErr.Err
 		}
 		if path != name {
