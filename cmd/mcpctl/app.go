@@ -24,6 +24,8 @@ type process struct {
 	home   string
 	// executable is the path of this program, to start the demonstration server with.
 	executable string
+	// readKeyring returns a secret of the system's keyring, nil where there is none.
+	readKeyring func(service, user string) (string, error)
 	// kill is closed when all children must be killed at once.
 	kill  <-chan struct{}
 	build build
@@ -54,6 +56,10 @@ type app struct {
 	unread int
 	// used is the supervisor whose session the output tells of, nil if there is none.
 	used *session.Supervisor
+	// keyring is asked for the values of entries.
+	keyring *keyringReader
+	// loginTold is done when it was said that there is no login yet.
+	loginTold sync.Once
 	// unverified are the servers of which it was said that their certificate is not checked.
 	unverified sync.Map
 }
@@ -74,6 +80,7 @@ type globalOptions struct {
 // run executes one command line and returns the exit code.
 func run(ctx context.Context, p process) int {
 	a := newApp(p)
+	a.keyring = newKeyringReader(ctx, p.readKeyring)
 	a.hideSecretWords()
 	root := newRootCmd(a)
 	root.SetArgs(words(p.args))

@@ -174,6 +174,11 @@ func (o *doctorOptions) run(cmd *cobra.Command, a *app, args []string) error {
 			probe.Strict(&reports[i])
 		}
 		v := reports[i].Verdict
+		for _, r := range reports[i].Results {
+			if status, ok := r.Data["http_status"].(int); ok && r.Status == probe.Fail {
+				a.tellLoginOf(servers[i], status)
+			}
+		}
 		failed = failed || v == probe.Fail || v == probe.Unknown || reports[i].Incomplete
 	}
 	if failed {
@@ -296,7 +301,7 @@ func (o *doctorOptions) targets(a *app, servers []config.Server) []*probe.Target
 	targets := make([]*probe.Target, len(servers))
 	for i, s := range servers {
 		targets[i] = &probe.Target{
-			Server: s, Lookup: a.lookup, Home: a.home, Dialer: a.dialer(), Kills: o.kills, Soak: o.soak.Duration,
+			Server: s, Environment: a.environment(), Dialer: a.dialer(), Kills: o.kills, Soak: o.soak.Duration,
 			Connections: o.operators.connections, Idle: o.operators.idle.Duration,
 			OnSecrets: func(secrets []string) { a.redact.Add(secrets...) },
 			Rows:      probe.Selection{Only: o.only, Skip: o.skip},

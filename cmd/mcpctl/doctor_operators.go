@@ -57,7 +57,7 @@ func (o *operatorFlags) addresses(ctx context.Context, a *app, servers []config.
 	defer cancel()
 	var out []config.Server
 	for _, s := range servers {
-		expanded, secrets, err := s.Expand(a.lookup, a.home)
+		expanded, secrets, err := s.Expand(a.environment())
 		a.redact.Add(secrets...)
 		if s.URL == "" || err != nil {
 			out = append(out, s)

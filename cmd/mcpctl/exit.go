@@ -340,7 +340,12 @@ func fileFailure(err error, first *config.Error) failure {
 func unsetFailure(e *config.UnsetError) failure {
 	var places, exports []string
 	known := true // all of them are variables
+	var outside bool
 	for _, v := range e.Vars {
+		if v.Kind != config.KindVariable {
+			outside = true
+			continue
+		}
 		places = append(places, v.Name+" (in "+v.Place+")")
 		if hint := v.Hint(); hint != "" {
 			known = false
@@ -358,7 +363,13 @@ func unsetFailure(e *config.UnsetError) failure {
 	case len(exports) > 1:
 		what = "variables not set"
 	}
-	f := newFailure(classConfig, fmt.Sprintf("%s: %s", what, strings.Join(places, ", ")), exports...)
+	message := fmt.Sprintf("%s: %s", what, strings.Join(places, ", "))
+	if outside {
+		bare := *e
+		bare.Server = ""
+		message = bare.Error()
+	}
+	f := newFailure(classConfig, message, exports...)
 	f.Server = e.Server
 	if e.Server != "" {
 		f.said = e.Server + ": " + f.Message

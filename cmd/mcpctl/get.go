@@ -128,6 +128,39 @@ func health(key string, h config.Health, add func(key string, value any, text st
 	}
 }
 
+// oauth adds the values for a login.
+func oauth(o *config.OAuth, add func(key string, value any, text string)) {
+	if o == nil {
+		return
+	}
+	text := func(key, value string) {
+		if value != "" {
+			add("oauth."+key, value, value)
+		}
+	}
+	text("client_id", o.ClientID)
+	text("client_secret", o.ClientSecret)
+	text("client_metadata_url", o.ClientMetadataURL)
+	if len(o.Scopes) > 0 {
+		add("oauth.scopes", o.Scopes, strings.Join(o.Scopes, " "))
+	}
+	text("grant", string(o.Grant))
+	text("private_key", o.PrivateKey)
+	text("assertion", o.Assertion)
+	text("redirect_uri", o.RedirectURI)
+	if o.RedirectPort != 0 {
+		add("oauth.redirect_port", o.RedirectPort, strconv.Itoa(o.RedirectPort))
+	}
+	if o.DPoP {
+		add("oauth.dpop", true, "true")
+	}
+	text("idp.issuer", o.IDP.Issuer)
+	text("idp.token_endpoint", o.IDP.TokenEndpoint)
+	text("idp.client_id", o.IDP.ClientID)
+	text("idp.client_secret", o.IDP.ClientSecret)
+	text("idp.id_token", o.IDP.IDToken)
+}
+
 // smoke adds the values of the smoke calls.
 func smoke(calls []config.Smoke, add func(key string, value any, text string)) {
 	for i, c := range calls {
@@ -208,6 +241,10 @@ func valuesOf(original config.Server) []entryValue {
 		for _, name := range slices.Sorted(maps.Keys(s.Headers)) {
 			add("headers."+name, s.Headers[name], s.Headers[name])
 		}
+		if s.Auth != "" {
+			add("auth", string(s.Auth), string(s.Auth))
+		}
+		oauth(s.OAuth, add)
 		for _, file := range []struct{ key, value string }{
 			{"tls.ca_file", s.TLS.CAFile},
 			{"tls.cert_file", s.TLS.CertFile},

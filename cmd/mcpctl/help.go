@@ -341,6 +341,11 @@ the working directory.
   env, cwd         its environment and working directory
   inherit_env      true, or a list of names: what it gets of the environment
   url, headers     a server that is reached over HTTP
+  auth             auto, none or oauth: when a login may begin; this version
+                   reads the key and does not log in
+  oauth            values for a login: client_id, client_secret, scopes,
+                   client_metadata_url, grant, private_key, assertion,
+                   redirect_uri or redirect_port, dpop, idp
   tls              ca_file: whom to trust beside the system's authorities;
                    cert_file and key_file: the client's certificate (all PEM);
                    server_name: the name in the server's certificate, when
@@ -371,9 +376,12 @@ the working directory.
   smoke            a list of such calls, each with a name if it needs one
 
 A duration is 30s, 2m, or a number of seconds. A variable is ${NAME},
-${NAME:-default} or ${env:NAME}; $$ is a dollar. It is replaced when the server
-is used, and one that is not set is an error then. A relative name of a file
-in tls starts in the working directory, ~/ in the home directory.
+${NAME:-default} or ${env:NAME}; ${file:PATH} is what a file holds, without the
+newline at its end, and ${keyring:SERVICE/USER} a secret of the system's
+keyring; $$ is a dollar. They are replaced when the server is used, and one that
+is not there is an error then. A relative path of ${file:PATH} starts beside the
+configuration, a relative name of a file in tls or oauth in the working
+directory, and ~/ in the home directory.
 
 The files of other clients (Claude Desktop, Claude Code, Cursor, VS Code,
 Windsurf, Cline, Gemini CLI, Zed) are read as they are, each with its own keys

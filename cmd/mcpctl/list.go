@@ -166,12 +166,15 @@ func target(s config.Server) string {
 	return s.Target()
 }
 
-// authOf returns how the server is authorized: a command has no need of it.
+// authOf returns how the server is authorized, as the entry has it: a command has no need of it.
 func authOf(s config.Server) string {
-	if s.URL == "" {
+	switch {
+	case s.URL == "":
 		return "none"
+	case s.Auth == "":
+		return "auto"
 	}
-	return "auto"
+	return string(s.Auth)
 }
 
 func (o *listOptions) run(cmd *cobra.Command, a *app, args []string) error {
@@ -401,7 +404,10 @@ func (a *app) look(ctx context.Context, c *checked) (err error) {
 	if err != nil {
 		return err
 	}
-	defer func() { a.release(ctx, c.server.Name, s, err) }()
+	defer func() {
+		a.release(ctx, c.server.Name, s, err)
+		a.tellLogin(c.server, err)
+	}()
 	list, err := listTools(ctx, s, c.server.Name)
 	if err != nil {
 		return err

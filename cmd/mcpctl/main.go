@@ -12,6 +12,8 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/zalando/go-keyring"
+
 	"github.com/mcpctl/mcpctl/internal/iostreams"
 )
 
@@ -54,13 +56,14 @@ func main() {
 		home = ""
 	}
 	code := run(ctx, process{
-		args:       os.Args[1:],
-		io:         iostreams.System(),
-		lookup:     os.LookupEnv,
-		home:       home,
-		executable: executable,
-		kill:       kill,
-		build:      readBuild(version, commit, date),
+		args:        os.Args[1:],
+		io:          iostreams.System(),
+		lookup:      os.LookupEnv,
+		home:        home,
+		executable:  executable,
+		readKeyring: keyring.Get,
+		kill:        kill,
+		build:       readBuild(version, commit, date),
 	})
 	close(done)
 	stop()

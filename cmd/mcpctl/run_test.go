@@ -133,3 +133,24 @@ func TestOneWriteOneMask(t *testing.T) {
 		t.Errorf("got %q", b.String())
 	}
 }
+
+func TestCtrlCWhileTheKeyringIsSilent(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	release := make(chan struct{})
+	defer close(release)
+	ios, stdin, out, errOut := iostreams.Test()
+	stdin.WriteString("servers: {a: {command: mcpctl, args: ['${keyring:svc/me}']}}")
+	home := t.TempDir()
+	code := run(ctx, process{
+		args: []string{"--config", "-", "tools", "a"}, io: ios, home: home,
+		lookup: func(name string) (string, bool) { return home, name == "HOME" },
+		readKeyring: func(string, string) (string, error) {
+			cancel()
+			<-release
+			return "", nil
+		},
+	})
+	if code != codeInterrupted || out.String() != "" {
+		t.Errorf("exit code %d\n%s%s", code, out, errOut)
+	}
+}

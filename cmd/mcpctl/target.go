@@ -589,9 +589,12 @@ func (a *app) demoServer() config.Server {
 
 // expand returns the server with its variables replaced. The secrets among the values are masked from now on.
 func (a *app) expand(server config.Server) (config.Server, error) {
-	expanded, secrets, err := server.Expand(a.lookup, a.home)
+	expanded, secrets, err := server.Expand(a.environment())
 	a.redact.Add(secrets...)
 	if err != nil {
+		if a.keyring.left() {
+			return config.Server{}, context.Canceled // what could not be asked for is not missing
+		}
 		return config.Server{}, err
 	}
 	return expanded, nil
@@ -688,6 +691,7 @@ func (a *app) with(ctx context.Context, server config.Server, fn func(*session.S
 	}
 	defer func() {
 		a.release(ctx, server.Name, s, err)
+		a.tellLogin(server, err)
 		a.tellEnd(server.Name, s)
 	}()
 	a.used = s

@@ -554,8 +554,7 @@ func variableFor(server, name string) string { return config.VariableFor(server,
 // hideSecretWords makes the secrets among the words of the command line, and those of the environment's proxies, masked in whatever is said about them.
 func (a *app) hideSecretWords() {
 	add := func(s config.Server) {
-		nothing := func(string) (string, bool) { return "", true }
-		if _, secrets, err := s.Expand(nothing, ""); err == nil {
+		if _, secrets, err := s.Expand(nothing()); err == nil {
 			a.redact.Add(secrets...)
 		}
 	}

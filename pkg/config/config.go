@@ -63,6 +63,11 @@ type Server struct {
 	URL     string
 	Headers map[string]string
 
+	// Auth says when a login may begin, "" for AuthAuto.
+	Auth Auth
+	// OAuth are the values for a login, nil for none.
+	OAuth *OAuth
+
 	// TLS says whom an HTTPS connection trusts.
 	TLS TLS
 	// Proxy is the URL of the proxy that all requests go through, ProxyNone for none, and "" for what the environment
@@ -100,6 +105,10 @@ type Server struct {
 	// Sources says where values come from, by key ("connect_timeout", "url", …). A key that is missing here has its
 	// built-in value.
 	Sources map[string]Source
+
+	// Dir is the directory of our own file that the entry came from, in which the relative paths of ${file:PATH} start; ""
+	// is the working directory.
+	Dir string
 
 	// Foreign is set for an entry that came from another client's file.
 	Foreign *Foreign
@@ -151,6 +160,7 @@ func (s Server) Clone() Server {
 	s.InheritEnv.Names = slices.Clone(s.InheritEnv.Names)
 	s.Tools.Include = slices.Clone(s.Tools.Include)
 	s.Tools.Exclude = slices.Clone(s.Tools.Exclude)
+	s.OAuth = s.OAuth.clone()
 	s.Health = s.Health.clone()
 	s.Smoke = cloneSmoke(s.Smoke)
 	s.Foreign = s.Foreign.clone()

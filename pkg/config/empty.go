@@ -18,7 +18,7 @@ func (s Server) EmptyVariables(lookup func(string) (string, bool)) []UnsetVar {
 		}
 		for _, p := range parts {
 			_, constant := x.constants[p.name]
-			if p.name == "" || p.hasFallback || constant || x.placeholder(p.name) != nil {
+			if p.name == "" || p.kind != KindVariable || p.hasFallback || constant || x.placeholder(p.name) != nil {
 				continue
 			}
 			v := UnsetVar{Name: p.name, Place: t.place}

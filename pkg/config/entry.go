@@ -11,7 +11,7 @@ import (
 // entryKeys returns the keys of an entry, in the order in which they are written.
 func entryKeys() []string {
 	return []string{
-		"command", "args", "env", "inherit_env", "cwd", "url", "headers", "tls", "proxy", "transport", "protocol",
+		"command", "args", "env", "inherit_env", "cwd", "url", "headers", "auth", "oauth", "tls", "proxy", "transport", "protocol",
 		"enabled", "connect_timeout", "timeout", "max_timeout", "wait", "session_wait", "keepalive",
 		"retry", "breaker", "skip_preflight", "tools", "health", "smoke",
 	}
@@ -19,7 +19,7 @@ func entryKeys() []string {
 
 // server reads one entry. A server without a usable name concerns the entry alone too: it can be listed, not used.
 func (p *parser) server(f field) Server {
-	s := Server{Name: f.name, Enabled: true}
+	s := Server{Name: f.name, Enabled: true, Dir: directoryOf(p.file)}
 	e := &entry{scope: p.scope(f.name), key: f.key, at: map[string]*yaml.Node{}}
 	if f.value.Kind == yaml.MappingNode {
 		for _, f := range e.fields(f.value, "") {
@@ -91,6 +91,10 @@ func (e *entry) read(s *Server, f field) {
 		s.URL = e.text(f)
 	case "headers":
 		s.Headers = e.literalMap(f)
+	case "auth":
+		e.auth(s, f)
+	case "oauth":
+		e.oauth(s, f)
 	case "tls":
 		e.tls(s, f)
 	case "proxy":
@@ -132,9 +136,6 @@ func (e *entry) read(s *Server, f field) {
 		e.health(s, f)
 	case "smoke":
 		e.smoke(s, f)
-	case "auth", "oauth":
-		e.fail(f.key, f.name, "this version does not support the key yet", "remove it")
-		return
 	default:
 		e.unknown(f, f.name, entryKeys(), entryHint(f.name))
 		return

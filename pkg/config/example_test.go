@@ -31,7 +31,7 @@ servers:
 
 	// The environment is always passed in.
 	lookup := func(name string) (string, bool) { return "s3cret-" + name, true }
-	expanded, secrets, err := server.Expand(lookup, "/home/me")
+	expanded, secrets, err := server.Expand(config.Environment{Lookup: lookup, Home: "/home/me"})
 	if err != nil {
 		fmt.Println(err)
 		return

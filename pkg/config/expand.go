@@ -13,7 +13,8 @@ import (
 // shortestSecret is the fewest characters that are worth masking: shorter ones are found in every text.
 const shortestSecret = 4
 
-// UnsetError names all the variables that an entry needs and that are not set. Nothing may be started or sent then.
+// UnsetError names all the variables that an entry needs and that are not set, and the files and keyring entries that
+// cannot be read. Nothing may be started or sent then.
 type UnsetError struct {
 	Server string
 	Vars   []UnsetVar
@@ -21,10 +22,13 @@ type UnsetError struct {
 	NoDefaults bool
 }
 
-// UnsetVar is one variable that is not set, and where the entry needs it: "headers.Authorization", "args[1]", "url".
+// UnsetVar is one variable that is not set, or a file or a keyring entry that cannot be read, and where the entry needs it: "headers.Authorization", "args[1]", "url".
 type UnsetVar struct {
 	Name  string
 	Place string
+	// Kind is KindVariable, or says that Name is the path of a file or SERVICE/USER, and Why then what was wrong with it.
+	Kind ReferenceKind
+	Why  string
 	// Client is set for a value that only another client has, or asks for: it is that client's title, and About what the
 	// client's file says of the value.
 	Client string
@@ -59,6 +63,7 @@ func (e *UnsetError) Hint() string {
 	for _, v := range e.Vars {
 		hint := v.Hint()
 		switch {
+		case v.Kind != KindVariable:
 		case hint == "":
 			plain = append(plain, v.Name)
 		case !slices.Contains(hints, hint):
@@ -78,8 +83,15 @@ func (e *UnsetError) Error() string {
 		server = fmt.Sprintf("server %q: ", e.Server)
 	}
 	names := make([]string, len(e.Vars))
+	outside := 0
 	for i, v := range e.Vars {
 		names[i] = fmt.Sprintf("%s (in %s)", v.Name, v.Place)
+		if v.Kind != KindVariable {
+			outside++
+		}
+	}
+	if outside > 0 {
+		return server + e.mixed()
 	}
 	if hint := e.Hint(); hint != "" {
 		return fmt.Sprintf("%snot known here: %s; %s", server, strings.Join(names, ", "), hint)
@@ -95,19 +107,44 @@ func (e *UnsetError) Error() string {
 	return fmt.Sprintf("%svariables not set: %s; set them, or write ${NAME:-default}", server, strings.Join(names, ", "))
 }
 
-// Expand returns a copy of the server with its references replaced, once: a value that comes from a variable is not
-// looked into again. The environment is read through lookup, which has the form of [os.LookupEnv]; a leading ~ in
-// command, args, cwd and the files of tls becomes home. Expand also returns the secrets it met, which must be masked in whatever is
-// shown: values of headers and env whose name looks secret or which came from a variable, URL query values with a
-// secret-looking name, the password of the proxy, and secrets that are written out in args.
+// mixed lists what is missing when not all of it are variables.
+func (e *UnsetError) mixed() string {
+	var missing []string
+	for _, v := range e.Vars {
+		switch v.Kind {
+		case KindVariable:
+			missing = append(missing, fmt.Sprintf("variable not set: %s (in %s)", v.Name, v.Place))
+		case KindFile:
+			missing = append(missing, fmt.Sprintf("file %s (in %s): %s", v.Name, v.Place, v.Why))
+		case KindKeyring:
+			missing = append(missing, fmt.Sprintf("keyring entry %s (in %s): %s", v.Name, v.Place, v.Why))
+		}
+	}
+	if hint := e.Hint(); hint != "" {
+		missing = append(missing, hint)
+	}
+	return strings.Join(missing, "; ")
+}
+
+// Expand returns a copy of the server with its references replaced, once: a value that comes from a variable, a file or
+// the keyring is not looked into again. A leading ~ in command, args, cwd, the files of tls and the private key becomes
+// the home directory. Expand also returns the secrets it met, which must be masked in whatever is shown: values of
+// headers, env and oauth whose name looks secret or which came from a variable, what came from a file or the keyring
+// wherever it stands, URL query values with a secret-looking name, the password of the proxy, and secrets that are
+// written out in args.
 //
-// The error is s.Err if the entry was broken before; an *UnsetError that lists every variable that is not set; or one
-// or more *Error. After an error the Server must not be used.
-func (s Server) Expand(lookup func(string) (string, bool), home string) (Server, []string, error) {
+// The error is s.Err if the entry was broken before; an *UnsetError that lists every variable that is not set and
+// every file and keyring entry that cannot be read; or one or more *Error. After an error the Server must not be used.
+func (s Server) Expand(env Environment) (Server, []string, error) {
 	if s.Err != nil {
 		return Server{}, nil, s.Err
 	}
-	x := &expansion{server: s.Name, lookup: lookup, home: home, foreign: s.Foreign, constants: s.Foreign.constants(home)}
+	x := &expansion{
+		server: s.Name, env: env, dir: s.Dir, home: env.Home, foreign: s.Foreign, constants: s.Foreign.constants(env.Home),
+	}
+	if s.Foreign != nil {
+		x.dir = s.Foreign.dir
+	}
 	out := s.Clone()
 	out.Command = x.withHome(placedText{"command", s.Command})
 	for i, arg := range s.Args {
@@ -129,12 +166,13 @@ func (s Server) Expand(lookup func(string) (string, bool), home string) (Server,
 		out.Headers[name] = value.text
 		x.noteHeader(name, value)
 	}
+	x.expandOAuth(&out)
 	x.expandNetwork(&out, s)
 	if err := x.err(); err != nil {
 		return Server{}, nil, err
 	}
 	// Only now are the values known: a URL may have lost its host, a header may end in a line break.
-	if err := problemsError(s.Name, becauseEmpty(out.problems(), s.EmptyVariables(lookup))); err != nil {
+	if err := problemsError(s.Name, becauseEmpty(out.problems(), s.EmptyVariables(env.lookup))); err != nil {
 		return Server{}, nil, err
 	}
 	return out, x.secrets, nil
@@ -143,17 +181,20 @@ func (s Server) Expand(lookup func(string) (string, bool), home string) (Server,
 // expansion is the work of one Expand.
 type expansion struct {
 	server string
-	lookup func(string) (string, bool)
-	home   string
+	env    Environment
+	// dir is where relative paths of files start.
+	dir, home string
 	// foreign is set for another client's entry, and constants are what its placeholders stand for.
 	foreign   *Foreign
 	constants map[string]string
 	secrets   []string
 	unset     []UnsetVar
 	errs      []error
+	// outside remembers what was read from files and the keyring.
+	outside map[part]outsideValue
 }
 
-// expanded is a value, and what variables contributed to it.
+// expanded is a value, and what variables, files and the keyring contributed to it.
 type expanded struct {
 	text      string
 	variables []string
@@ -173,6 +214,17 @@ func (x *expansion) expand(t placedText) expanded {
 			b.WriteString(p.text)
 			continue
 		}
+		if p.kind != KindVariable {
+			value := x.fromOutside(p)
+			if value.why != "" {
+				x.noteUnset(UnsetVar{Name: p.name, Place: t.place, Kind: p.kind, Why: value.why})
+				continue
+			}
+			b.WriteString(value.text)
+			out.variables = append(out.variables, value.text)
+			x.secret(value.text)
+			continue
+		}
 		if value, known := x.constants[p.name]; known {
 			b.WriteString(value)
 			continue
@@ -180,7 +232,7 @@ func (x *expansion) expand(t placedText) expanded {
 		placeholder := x.placeholder(p.name)
 		value, ok := "", false
 		if placeholder == nil {
-			value, ok = x.lookup(p.name)
+			value, ok = x.env.lookup(p.name)
 		}
 		switch {
 		case p.hasFallback && value == "":
@@ -193,13 +245,18 @@ func (x *expansion) expand(t placedText) expanded {
 			if placeholder != nil {
 				v.Client, v.About = x.foreign.Format.Title, placeholder.About
 			}
-			if !slices.Contains(x.unset, v) {
-				x.unset = append(x.unset, v)
-			}
+			x.noteUnset(v)
 		}
 	}
 	out.text = b.String()
 	return out
+}
+
+// noteUnset notes what is missing, once for each place.
+func (x *expansion) noteUnset(v UnsetVar) {
+	if !slices.Contains(x.unset, v) {
+		x.unset = append(x.unset, v)
+	}
 }
 
 // placeholder returns the placeholder of another client that a name in a reference is, nil if it is a variable.

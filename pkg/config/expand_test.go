@@ -35,7 +35,7 @@ func TestExpandReferences(t *testing.T) {
 				Name: "s", Command: "c" + test.text, Args: []string{"a", "-" + test.text}, Cwd: "d" + test.text,
 				Env: map[string]string{"E": test.text},
 			}
-			out, _, err := in.Expand(lookupIn(env), "/home/u")
+			out, _, err := in.Expand(Environment{Lookup: lookupIn(env), Home: "/home/u"})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -45,7 +45,7 @@ func TestExpandReferences(t *testing.T) {
 			if in.Args[1] != "-"+test.text || in.Env["E"] != test.text {
 				t.Error("the original was changed")
 			}
-			out, _, err = Server{Name: "s", URL: "https://x/#" + test.text, Headers: map[string]string{"H": "h" + test.text}}.Expand(lookupIn(env), "")
+			out, _, err = Server{Name: "s", URL: "https://x/#" + test.text, Headers: map[string]string{"H": "h" + test.text}}.Expand(Environment{Lookup: lookupIn(env)})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -61,7 +61,7 @@ func TestExpandHome(t *testing.T) {
 		Name: "s", Command: "~/bin/${A}", Args: []string{"~", "~/x", "--dir=~/x", "~other", "${T}/x"}, Cwd: "~/work",
 		Env: map[string]string{"E": "~/x"},
 	}
-	out, _, err := s.Expand(lookupIn(map[string]string{"A": "a", "T": "~"}), "/home/$u")
+	out, _, err := s.Expand(Environment{Lookup: lookupIn(map[string]string{"A": "a", "T": "~"}), Home: "/home/$u"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -69,7 +69,7 @@ func TestExpandHome(t *testing.T) {
 		!slices.Equal(out.Args, []string{"/home/$u", "/home/$u/x", "--dir=~/x", "~other", "~/x"}) {
 		t.Errorf("%+v", out)
 	}
-	_, _, err = s.Expand(lookupIn(map[string]string{"A": "a", "T": "~"}), "")
+	_, _, err = s.Expand(Environment{Lookup: lookupIn(map[string]string{"A": "a", "T": "~"})})
 	if err == nil || !strings.HasPrefix(err.Error(), `server "s": key "command": the home directory that ~ stands for is not known`) {
 		t.Error(err)
 	}
@@ -80,7 +80,7 @@ func TestExpandReportsAllUnsetVariables(t *testing.T) {
 		Name: "web", URL: "https://${HOST}/mcp",
 		Headers: map[string]string{"Authorization": "Bearer ${TOKEN}", "X-Again": "${TOKEN} ${TOKEN}", "X-Opt": "${OPT:-fallback}"},
 	}
-	_, _, err := s.Expand(lookupIn(nil), "")
+	_, _, err := s.Expand(Environment{Lookup: lookupIn(nil)})
 	var unset *UnsetError
 	if !errors.As(err, &unset) {
 		t.Fatalf("not an *UnsetError: %v", err)
@@ -92,7 +92,7 @@ func TestExpandReportsAllUnsetVariables(t *testing.T) {
 	if got, want := err.Error(), `server "web": variables not set: HOST (in url), TOKEN (in headers.Authorization), TOKEN (in headers.X-Again); set them, or write ${NAME:-default}`; got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
-	_, _, err = Server{Name: "s", Command: "x", Args: []string{"a", "${B}"}}.Expand(lookupIn(nil), "")
+	_, _, err = Server{Name: "s", Command: "x", Args: []string{"a", "${B}"}}.Expand(Environment{Lookup: lookupIn(nil)})
 	if got, want := fmt.Sprint(err), `server "s": variable not set: B (in args[1]); set it, or write ${B:-default}`; got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
@@ -110,8 +110,8 @@ func TestExpandErrors(t *testing.T) {
 		{"odd name", Server{Command: "${A-B}"}, `key "command": ${A-B} is no variable; a name has letters, digits and _; write $$ for a plain dollar`},
 		{"odd text", Server{Command: "${hunter2 !}"}, `key "command": ${} is no variable; a name has letters, digits and _; write $$ for a plain dollar`},
 		{"nested", Server{Command: "${A:-${B}}"}, `key "command": the default of ${A:-…} holds another ${; it can only be text`},
-		{"file", Server{Cwd: "${file:/run/token}", Command: "x"}, `key "cwd": this version does not support ${file:…} yet; use a variable, ${NAME}`},
-		{"keyring", Server{Command: "x", Args: []string{"${keyring:a/b}"}}, `key "args[0]": this version does not support ${keyring:…} yet; use a variable, ${NAME}`},
+		{"file", Server{Cwd: "${file:/run/token}", Command: "x"}, `file /run/token (in cwd): no files are read here`},
+		{"keyring", Server{Command: "x", Args: []string{"${keyring:a/b}"}}, `keyring entry a/b (in args[0]): no keyring is read here`},
 		{"line break from a variable", Server{URL: "https://x", Headers: map[string]string{"A": "${NL}"}}, `key "headers.A": the value holds a line break or another control character; remove it; a token read from a file may end in one`},
 		{"empty credential", Server{URL: "https://x", Headers: map[string]string{"A": "Bearer ${EMPTY}"}}, `key "headers.A": the variable EMPTY is empty; give it a value`},
 		{"no host left", Server{URL: "https://${EMPTY}/mcp"}, `key "url": the variable EMPTY is empty; give it a value`},
@@ -120,7 +120,7 @@ func TestExpandErrors(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			test.server.Name = "s"
-			out, secrets, err := test.server.Expand(lookupIn(env), "/home/u")
+			out, secrets, err := test.server.Expand(Environment{Lookup: lookupIn(env), Home: "/home/u"})
 			if want := `server "s": ` + test.want; err == nil || err.Error() != want {
 				t.Errorf("got  %v\nwant %v", err, want)
 			}
@@ -133,7 +133,7 @@ func TestExpandErrors(t *testing.T) {
 
 func TestExpandOfABrokenEntry(t *testing.T) {
 	s := entryOf(t, "command: x", "foo: 1")
-	if _, _, err := s.Expand(lookupIn(nil), ""); !errors.Is(err, s.Err) {
+	if _, _, err := s.Expand(Environment{Lookup: lookupIn(nil)}); !errors.Is(err, s.Err) {
 		t.Error(err)
 	}
 }
@@ -161,7 +161,7 @@ func TestExpandSecrets(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			_, secrets, err := test.server.Expand(lookupIn(env), "/home/u")
+			_, secrets, err := test.server.Expand(Environment{Lookup: lookupIn(env), Home: "/home/u"})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -180,7 +180,7 @@ func FuzzExpand(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text, a, b string) {
 		lookup := lookupIn(map[string]string{"A": a, "B": b})
 		s := Server{Name: "s", Command: "x", Env: map[string]string{"E": text}, Args: []string{text}}
-		if out, secrets, err := s.Expand(lookup, "/home/u"); err == nil {
+		if out, secrets, err := s.Expand(Environment{Lookup: lookup, Home: "/home/u"}); err == nil {
 			if !strings.Contains(text, "$") && out.Env["E"] != text {
 				t.Errorf("%q became %q", text, out.Env["E"])
 			}
@@ -194,13 +194,13 @@ func FuzzExpand(f *testing.F) {
 			}
 			// What is expanded and has its dollars doubled expands to itself.
 			s.Env["E"], s.Args = strings.ReplaceAll(out.Env["E"], "$", "$$"), nil
-			if again, _, err := s.Expand(lookup, "/home/u"); err != nil || again.Env["E"] != out.Env["E"] {
+			if again, _, err := s.Expand(Environment{Lookup: lookup, Home: "/home/u"}); err != nil || again.Env["E"] != out.Env["E"] {
 				t.Errorf("%q became %q, %v", out.Env["E"], again.Env["E"], err)
 			}
 		}
 		w := Server{Name: "s", URL: text, Headers: map[string]string{"H": text}}
 		w.LiteralSecrets()
 		w.Redacted()
-		_, _, _ = w.Expand(lookup, "")
+		_, _, _ = w.Expand(Environment{Lookup: lookup})
 	})
 }

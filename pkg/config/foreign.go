@@ -39,6 +39,8 @@ type Foreign struct {
 	// File is where the entry stands.
 	File string
 
+	// dir is the directory of the client's file, as Server.Dir is that of ours.
+	dir string
 	// startLimit is the entry's own limit for the start.
 	startLimit time.Duration
 	// lines are where the keys of the entry stand, nested ones as "env.TOKEN", and the entry itself as "".
@@ -277,7 +279,7 @@ func textsOf(list *yaml.Node) []string {
 
 // server reads one entry.
 func (r *foreignReader) server(f field, project string) Server {
-	s := Server{Name: f.name, Enabled: true, Foreign: &Foreign{Format: r.format, Project: project, File: r.file}}
+	s := Server{Name: f.name, Enabled: true, Foreign: &Foreign{Format: r.format, Project: project, File: r.file, dir: directoryOf(r.file)}}
 	e := &entry{scope: r.scope(f.name), key: f.key, at: map[string]*yaml.Node{}, written: map[string]string{}}
 	if f.value.Kind == yaml.MappingNode {
 		for _, f := range e.fields(f.value, "") {

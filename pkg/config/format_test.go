@@ -225,7 +225,7 @@ func TestEachClientsVariables(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			got, _, err := cfg.Servers[0].Expand(environment("X=1", "workspaceFolder=wrong"), "/home/u")
+			got, _, err := cfg.Servers[0].Expand(Environment{Lookup: environment("X=1", "workspaceFolder=wrong"), Home: "/home/u"})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -257,7 +257,7 @@ func TestWhatOnlyTheClientKnows(t *testing.T) {
 		if s.Err != nil {
 			t.Fatal(s.Err)
 		}
-		_, _, err := s.Expand(environment(), "/home/u")
+		_, _, err := s.Expand(Environment{Lookup: environment(), Home: "/home/u"})
 		var unset *UnsetError
 		if !errors.As(err, &unset) || err.Error() != want {
 			t.Errorf("%s: got  %v\nwant %s", name, err, want)
@@ -266,11 +266,11 @@ func TestWhatOnlyTheClientKnows(t *testing.T) {
 			t.Errorf("%s: taken for a literal secret: %v", name, found)
 		}
 	}
-	if _, _, err := (Server{Name: "s", Command: "${A}", Foreign: &Foreign{}}).Expand(environment(), ""); err == nil || err.Error() != `server "s": variable not set: A (in command); set it` {
+	if _, _, err := (Server{Name: "s", Command: "${A}", Foreign: &Foreign{}}).Expand(Environment{Lookup: environment()}); err == nil || err.Error() != `server "s": variable not set: A (in command); set it` {
 		t.Errorf("a default is offered where there is none: %v", err)
 	}
 	both, _ := cfg.Server("both")
-	_, _, err = both.Expand(environment(), "")
+	_, _, err = both.Expand(Environment{Lookup: environment()})
 	var unset *UnsetError
 	if !errors.As(err, &unset) || len(unset.Vars) != 2 {
 		t.Errorf("not both at once: %v", err)
@@ -293,7 +293,7 @@ func TestEnvFile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, secrets, err := cfg.Servers[0].Expand(environment(), "")
+	got, secrets, err := cfg.Servers[0].Expand(Environment{Lookup: environment()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -304,7 +304,7 @@ func TestEnvFile(t *testing.T) {
 	if !strings.Contains(strings.Join(secrets, " "), "hidden-value") {
 		t.Errorf("its values are no secrets: %q", secrets)
 	}
-	if _, _, err := cfg.Servers[1].Expand(environment(), ""); err == nil || !strings.Contains(err.Error(), `key "envFile": `) {
+	if _, _, err := cfg.Servers[1].Expand(Environment{Lookup: environment()}); err == nil || !strings.Contains(err.Error(), `key "envFile": `) {
 		t.Error(err)
 	}
 }
@@ -426,7 +426,7 @@ func FuzzFormat(f *testing.F) {
 				t.Errorf("valid in the file, not by itself: %v", err)
 			}
 			if s.Foreign.EnvFile == "" { // nothing is read here
-				_, _, _ = s.Expand(environment("A=1"), "/home/u")
+				_, _, _ = s.Expand(Environment{Lookup: environment("A=1"), Home: "/home/u"})
 			}
 		}
 	})
@@ -443,7 +443,7 @@ func TestAnEnvFileWhosePathIsNotKnown(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, secrets, err := cfg.Servers[0].Expand(lookupIn(nil), "")
+	_, secrets, err := cfg.Servers[0].Expand(Environment{Lookup: lookupIn(nil)})
 	unset, ok := errors.AsType[*UnsetError](err)
 	if !ok || len(secrets) > 0 {
 		t.Fatalf("%v, %q", err, secrets)

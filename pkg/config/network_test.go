@@ -71,7 +71,7 @@ func TestExpandNetwork(t *testing.T) {
 		TLS:   TLS{CAFile: "~/${DIR}/ca.pem", CertFile: "c.pem", KeyFile: "${KEY}", ServerName: "${HOST}"},
 		Proxy: "http://bob:${PW}@proxy.example:3128",
 	}
-	out, secrets, err := s.Expand(lookupIn(map[string]string{"DIR": "certs", "KEY": "~/k", "HOST": "inner", "PW": "hunter%2F2"}), "/home/u")
+	out, secrets, err := s.Expand(Environment{Lookup: lookupIn(map[string]string{"DIR": "certs", "KEY": "~/k", "HOST": "inner", "PW": "hunter%2F2"}), Home: "/home/u"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -99,7 +99,7 @@ func TestExpandNetwork(t *testing.T) {
 		{"address", Server{ConnectTo: "a:b"}, "the port is not between 1 and 65535"},
 	} {
 		test.server.Name, test.server.URL = "s", "https://x"
-		_, _, err := test.server.Expand(lookupIn(map[string]string{"EMPTY": "", "AUTH": "bob:hunter2@p:1"}), "")
+		_, _, err := test.server.Expand(Environment{Lookup: lookupIn(map[string]string{"EMPTY": "", "AUTH": "bob:hunter2@p:1"})})
 		if err == nil || !strings.Contains(err.Error(), test.want) || strings.Contains(err.Error(), "hunter2") {
 			t.Errorf("%s: %v", test.name, err)
 		}

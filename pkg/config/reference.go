@@ -19,7 +19,7 @@ func (s Server) References() []Reference {
 		}
 		for _, p := range parts {
 			_, constant := x.constants[p.name]
-			if p.name != "" && !constant && x.placeholder(p.name) == nil {
+			if p.name != "" && p.kind == KindVariable && !constant && x.placeholder(p.name) == nil {
 				found = append(found, Reference{Name: p.name, Place: t.place})
 			}
 		}

@@ -15,13 +15,13 @@ const masked = "***"
 // LiteralSecret is a place in an entry where a value that looks like a secret is written out, in the place of a
 // reference to a variable. It does not hold the value.
 type LiteralSecret struct {
-	// Place is "headers.Authorization", "env.API_KEY", "args[2]", "url?api_key" or "proxy".
+	// Place is "headers.Authorization", "env.API_KEY", "args[2]", "url?api_key", "oauth.client_secret" or "proxy".
 	Place string
 	// Name is the header, variable, flag or query parameter, or "proxy_password".
 	Name string
 }
 
-// LiteralSecrets returns the places in args, headers, env, the URL's query and the proxy where a secret seems to be written out.
+// LiteralSecrets returns the places in args, headers, env, oauth, the URL's query and the proxy where a secret seems to be written out.
 func (s Server) LiteralSecrets() []LiteralSecret {
 	var found []LiteralSecret
 	for _, a := range literalArgs(s.Args) {
@@ -31,6 +31,11 @@ func (s Server) LiteralSecrets() []LiteralSecret {
 		key, name, _ := strings.Cut(t.place, ".")
 		if (key == "headers" || key == "env") && literalSecret(name, t.value) {
 			found = append(found, LiteralSecret{Place: t.place, Name: name})
+		}
+	}
+	for _, t := range s.OAuth.texts() {
+		if t.literalSecret() {
+			found = append(found, LiteralSecret{Place: t.place, Name: t.place[strings.LastIndex(t.place, ".")+1:]})
 		}
 	}
 	for _, q := range queryParams(s.URL) {
@@ -44,7 +49,7 @@ func (s Server) LiteralSecrets() []LiteralSecret {
 	return found
 }
 
-// Redacted returns a copy of the server that can be shown: literal values in args, headers, env, the URL's query and the
+// Redacted returns a copy of the server that can be shown: literal values in args, headers, env, oauth, the URL's query and the
 // arguments of the health and smoke calls that look like secrets are "***", as are user info in the URL and the password
 // in the proxy's. References such as ${TOKEN} stay.
 func (s Server) Redacted() Server {
@@ -63,6 +68,7 @@ func (s Server) Redacted() Server {
 		}
 	}
 	out.URL = redactURL(s.URL)
+	out.OAuth.redact()
 	out.Proxy = redactProxy(s.Proxy)
 	out.Health = s.Health.redacted()
 	for i := range out.Smoke {

@@ -36,7 +36,7 @@ func TestSecretsInArguments(t *testing.T) {
 		if got := strings.Join(s.Redacted().Args, "|"); got != tt.want {
 			t.Errorf("%s: %s, want %s", tt.args, got, tt.want)
 		}
-		_, secrets, err := s.Expand(lookupIn(nil), "/home/u")
+		_, secrets, err := s.Expand(Environment{Lookup: lookupIn(nil), Home: "/home/u"})
 		if err != nil || !slices.Equal(secrets, strings.Split(tt.secrets, "|")) {
 			t.Errorf("%s: %q, %v", tt.args, secrets, err)
 		}

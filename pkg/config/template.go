@@ -7,13 +7,28 @@ import (
 )
 
 // A template is a value as it is written in an entry: text with references in it. ${NAME}, ${NAME:-default} and
-// ${env:NAME} stand for a variable, $$ for a dollar; any other $ is itself.
+// ${env:NAME} stand for a variable, ${file:PATH} for what a file holds, ${keyring:SERVICE/USER} for an entry of the
+// system's keyring, $$ for a dollar; any other $ is itself.
+
+// ReferenceKind says where the value of a reference is.
+type ReferenceKind string
+
+// The kinds of references.
+const (
+	// KindVariable is a variable of the environment.
+	KindVariable ReferenceKind = ""
+	// KindFile is what a file holds.
+	KindFile ReferenceKind = "file"
+	// KindKeyring is an entry of the system's keyring.
+	KindKeyring ReferenceKind = "keyring"
+)
 
 // part is a piece of a template: text, or a reference when name is set.
 type part struct {
 	text string
-	// name is the variable's.
+	// name is the variable's, the path of the file, or SERVICE/USER.
 	name string
+	kind ReferenceKind
 	// fallback takes the place of a variable that is unset or empty, if hasFallback is set.
 	fallback    string
 	hasFallback bool
@@ -74,7 +89,7 @@ func parseReference(inner string) (part, error) {
 		}
 	case "file", "keyring":
 		if strings.HasPrefix(name, kind+":") {
-			return part{}, fmt.Errorf("this version does not support ${%s:…} yet; use a variable, ${NAME}", kind)
+			return parseOutside(ReferenceKind(kind), inner[len(kind)+1:])
 		}
 	}
 	if !validVariable(name) {
@@ -89,6 +104,24 @@ func parseReference(inner string) (part, error) {
 		return part{}, fmt.Errorf("the default of ${%s:-…} holds another ${; it can only be text", name)
 	}
 	return part{name: name, fallback: strings.ReplaceAll(fallback, "$$", "$"), hasFallback: hasFallback}, nil
+}
+
+// parseOutside reads what follows ${file: or ${keyring:.
+func parseOutside(kind ReferenceKind, name string) (part, error) {
+	form := "PATH"
+	if kind == KindKeyring {
+		form = "SERVICE/USER"
+	}
+	service, _, slash := strings.Cut(name, "/")
+	switch {
+	case strings.Contains(name, ":-"):
+		return part{}, fmt.Errorf("${%s:…} takes no default, which only a variable has", kind)
+	case strings.TrimSpace(name) == "", kind == KindKeyring && (!slash || service == ""):
+		return part{}, fmt.Errorf("${%s:…} is incomplete; write ${%s:%s}", kind, kind, form)
+	case strings.ContainsFunc(name, func(r rune) bool { return r < ' ' || r == 0x7f }), strings.Contains(name, "${"):
+		return part{}, fmt.Errorf("${%s:…} holds a control character or another ${; write ${%s:%s}", kind, kind, form)
+	}
+	return part{name: name, kind: kind}, nil
 }
 
 // validVariable reports whether name can stand in a reference.

@@ -119,6 +119,7 @@ func (s Server) problems() []problem {
 			add("url", message, hint)
 		}
 	}
+	found = append(found, s.authProblems()...)
 	found = append(found, s.networkProblems()...)
 	switch s.Transport {
 	case "", TransportAuto, TransportHTTP, TransportSSE, TransportStdio:
@@ -302,6 +303,7 @@ func (s Server) texts() []placedText {
 	for _, name := range slices.Sorted(maps.Keys(s.Headers)) {
 		texts = append(texts, placedText{below("headers", name), s.Headers[name]})
 	}
+	texts = append(texts, s.OAuth.placed()...)
 	return append(texts, s.networkTexts()...)
 }
 

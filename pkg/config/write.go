@@ -45,6 +45,14 @@ func entryNode(s Server) *yaml.Node {
 			if len(s.Headers) > 0 {
 				put(key, mapNode(s.Headers))
 			}
+		case "auth":
+			if s.Auth != "" {
+				put(key, textNode(string(s.Auth)))
+			}
+		case "oauth":
+			if n := oauthNode(s.OAuth); n != nil {
+				put(key, n)
+			}
 		case "tls":
 			if n := tlsNode(s.TLS); n != nil {
 				put(key, n)

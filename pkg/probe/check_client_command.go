@@ -48,7 +48,7 @@ func (t *Target) clientCommand(path, goos string) Finding {
 		}
 		return pass(client.Title + " takes the PATH of your login shell")
 	}
-	dirs := desktopPath(goos, t.Home)
+	dirs := desktopPath(goos, t.Environment.Home)
 	there := full || slices.Contains(dirs, dir)
 	script := interpreter(path)
 	if script != "" && findIn(dirs, script) == "" {
@@ -69,7 +69,7 @@ func (t *Target) clientCommand(path, goos string) Finding {
 // otherProgram returns what a desktop client starts in place of the command that was found at a path here, "" if it is the
 // same, or none.
 func (t *Target) otherProgram(path, goos string) string {
-	dirs := desktopPath(goos, t.Home)
+	dirs := desktopPath(goos, t.Environment.Home)
 	if _, own := t.expanded.Env["PATH"]; own || format(t).Launch != config.LaunchDesktop || strings.ContainsRune(t.expanded.Command, '/') ||
 		slices.Contains(dirs, filepath.Dir(path)) {
 		return ""

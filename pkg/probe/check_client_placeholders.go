@@ -27,7 +27,7 @@ What it does not replace reaches the server as it is written: a token that reads
 						fix = "write " + strings.Replace(client.Reference, "NAME", name, 1) + ", or the value itself"
 					}
 				case config.PlaceholderEditor:
-					if value, ok := t.Server.Foreign.Value(p, t.Home); ok {
+					if value, ok := t.Server.Foreign.Value(p, t.Environment.Home); ok {
 						told = append(told, fmt.Sprintf("%s is %s here", p.Text, value))
 					}
 				case config.PlaceholderAsked:

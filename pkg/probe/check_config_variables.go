@@ -3,6 +3,7 @@ package probe
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 
 	"github.com/mcpctl/mcpctl/pkg/config"
@@ -16,11 +17,7 @@ server would get the placeholder for a token, and refuse it with an error that h
 often a secret that a pipeline does not have, so it is told where it stands in the URL, in a header, or for a secret.`,
 		Remedy: `Set the variables where mcpctl runs, or give them defaults: ${NAME:-default}.`,
 		Run: func(_ context.Context, t *Target) Finding {
-			lookup := t.Lookup
-			if lookup == nil {
-				lookup = func(string) (string, bool) { return "", false }
-			}
-			expanded, secrets, err := t.Server.Expand(lookup, t.Home)
+			expanded, secrets, err := t.Server.Expand(t.Environment)
 			if t.OnSecrets != nil {
 				t.OnSecrets(secrets)
 			}
@@ -28,12 +25,14 @@ often a secret that a pipeline does not have, so it is told where it stands in t
 				fix := "set the variables, or give defaults: ${NAME:-default}"
 				var unset *config.UnsetError
 				isUnset := errors.As(err, &unset)
-				empty := t.Server.EmptyVariables(lookup)
+				empty := t.Server.EmptyVariables(t.lookup)
 				switch {
 				case !isUnset && len(empty) > 0:
 					fix = "give a value to " + namesOf(empty) + ", where mcpctl runs"
 				case isUnset && unset.Hint() != "":
 					fix = unset.Hint()
+				case isUnset && outside(unset):
+					fix = "give the entry what it refers to: " + names(unset)
 				case isUnset && fromClient(t):
 					fix = "set the variables where mcpctl runs, and where " + format(t).Title + " is started"
 				case fromClient(t):
@@ -56,4 +55,29 @@ often a secret that a pipeline does not have, so it is told where it stands in t
 			return pass("all set")
 		},
 	}
+}
+
+// outside reports whether a file or a keyring entry is missing.
+func outside(e *config.UnsetError) bool {
+	return slices.ContainsFunc(e.Vars, func(v config.UnsetVar) bool { return v.Kind != config.KindVariable })
+}
+
+// names returns all that is missing, each once.
+func names(e *config.UnsetError) string {
+	var out []string
+	for _, v := range e.Vars {
+		name := v.Name
+		switch v.Kind {
+		case config.KindFile:
+			name = "the file " + name
+		case config.KindKeyring:
+			name = "the keyring entry " + name
+		case config.KindVariable:
+			name = "the variable " + name
+		}
+		if !slices.Contains(out, name) {
+			out = append(out, name)
+		}
+	}
+	return strings.Join(out, ", ")
 }

@@ -122,10 +122,10 @@ func (t *Target) passing(dir string) bool {
 
 // lookup finds a variable of our own environment.
 func (t *Target) lookup(name string) (string, bool) {
-	if t.Lookup == nil {
+	if t.Environment.Lookup == nil {
 		return "", false
 	}
-	return t.Lookup(name)
+	return t.Environment.Lookup(name)
 }
 
 // findIn returns the path of an executable in one of the directories, "" if there is none.

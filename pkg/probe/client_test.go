@@ -99,9 +99,9 @@ func TestClientCommand(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			s := clientEntry(t, tt.file, map[string]any{"command": tt.command})
 			target := &Target{
-				Server: s, expanded: s.Clone(), Home: home,
-				Lookup: lookupOf(map[string]string{"VIRTUAL_ENV": filepath.Join(home, "p", "env")}),
-				Dialer: &session.Dialer{},
+				Server: s, expanded: s.Clone(),
+				Environment: config.Environment{Home: home, Lookup: lookupOf(map[string]string{"VIRTUAL_ENV": filepath.Join(home, "p", "env")})},
+				Dialer:      &session.Dialer{},
 			}
 			target.expanded.Env = tt.env
 			f := target.clientCommand(tt.path, tt.goos)
@@ -162,7 +162,7 @@ func TestClientEnvironment(t *testing.T) {
 		{"login shell", ".cursor/mcp.json", map[string]any{"command": "npx", "env": map[string]string{"T": "${env:TOKEN}"}}, Pass, "of your login shell: TOKEN, HTTPS_PROXY"},
 	} {
 		s := clientEntry(t, tt.file, tt.entry)
-		f := clientEnvironment().Run(t.Context(), &Target{Server: s, expanded: s, Lookup: proxied})
+		f := clientEnvironment().Run(t.Context(), &Target{Server: s, expanded: s, Environment: config.Environment{Lookup: proxied}})
 		if f.Status != tt.want || !strings.Contains(f.Message, tt.says) {
 			t.Errorf("%s: %s: %s", tt.name, f.Status, f.Message)
 		}
@@ -175,7 +175,7 @@ func TestClientAllPasses(t *testing.T) {
 		t.Skip("the environment of applications is that of the terminal there")
 	}
 	s := clientChild(t, "claude_desktop_config.json", map[string]any{"x": 1}, "demo")
-	r := Run(t.Context(), &Target{Server: s, Home: t.TempDir(), Lookup: lookupOf(nil)}, Checks())
+	r := Run(t.Context(), &Target{Server: s, Environment: config.Environment{Home: t.TempDir(), Lookup: lookupOf(nil)}}, Checks())
 	if r.Verdict != Pass {
 		t.Errorf("verdict %s: %s", r.Verdict, statuses(r))
 	}
@@ -205,7 +205,7 @@ func TestAnotherProgramIsADifference(t *testing.T) {
 	here := script(t, "#!/bin/sh\n", home, ".pyenv", "shims", "python9")
 	there := script(t, "#!/bin/sh\n", home, ".local", "bin", "python9")
 	s := clientEntry(t, "claude_desktop_config.json", map[string]any{"command": "python9"})
-	target := &Target{Server: s, expanded: s.Clone(), Home: home}
+	target := &Target{Server: s, expanded: s.Clone(), Environment: config.Environment{Home: home}}
 	t.Setenv("PATH", filepath.Dir(here))
 	if got := target.differences(); got[0] != "the program: it starts "+there+", not "+here {
 		t.Errorf("%q", got)
@@ -220,7 +220,7 @@ func TestClientLimits(t *testing.T) {
 	many := func(change func(*config.Format)) Report {
 		s := clientChild(t, ".cursor/mcp.json", nil, "demo")
 		change(&s.Foreign.Format)
-		return Run(t.Context(), &Target{Server: s, Lookup: lookupOf(nil)}, Checks())
+		return Run(t.Context(), &Target{Server: s, Environment: config.Environment{Lookup: lookupOf(nil)}}, Checks())
 	}
 	for _, tt := range []struct {
 		id     string
@@ -262,7 +262,7 @@ func TestClientPlaceholders(t *testing.T) {
 	} {
 		s := clientChild(t, tt.file, nil, "demo")
 		with := clientEntry(t, tt.file, map[string]any{"command": s.Command, "args": s.Args, "env": tt.more["env"]})
-		r := Run(t.Context(), &Target{Server: with, Home: "/h", Lookup: lookupOf(nil)}, Checks())
+		r := Run(t.Context(), &Target{Server: with, Environment: config.Environment{Home: "/h", Lookup: lookupOf(nil)}}, Checks())
 		got := byID(r)["client.placeholders"]
 		if got.Status != tt.want || !strings.Contains(got.Message, tt.says) || !strings.Contains(got.Fix, tt.fix) {
 			t.Errorf("%s: %s: %s; fix: %s", tt.name, got.Status, got.Message, got.Fix)

@@ -21,10 +21,8 @@ type Target struct {
 	Server config.Server
 	// ConfigPath is the file that the entry came from, "" if it came from none.
 	ConfigPath string
-	// Lookup finds environment variables for the expansion. If nil, none is set.
-	Lookup func(string) (string, bool)
-	// Home is the home directory, for "~".
-	Home string
+	// Environment is where the entry's variables get their values from, and what the checks know of the environment.
+	Environment config.Environment
 	// Dialer opens the sessions. If nil, a zero one does.
 	Dialer *session.Dialer
 	// OnSecrets is called with the secrets that the expansion met, before anything is started or sent. If nil, they are
