@@ -1,4 +1,5 @@
-// Package docs holds what of the documentation the program itself prints. The files here are the one source of it.
+// Package docs holds the documents that the program itself can print. Whoever reads the repository and whoever asks the
+// program see the same file.
 package docs
 
 import _ "embed"
@@ -6,5 +7,5 @@ import _ "embed"
 //go:embed config.schema.json
 var configSchema []byte
 
-// ConfigSchema returns the JSON Schema (draft 2020-12) of the configuration file.
-func ConfigSchema() []byte { return append([]byte(nil), configSchema...) }
+// ConfigSchema returns the JSON Schema (2020-12) of mcpctl's configuration file.
+func ConfigSchema() []byte { return configSchema }

@@ -197,6 +197,10 @@ func classify(err error, interrupted bool) (failure, bool) {
 	if errors.As(err, &named) && f.Server == "" {
 		f.Server = named.server
 	}
+	var kept *keptError
+	if errors.As(err, &kept) {
+		f.addHint("what was typed is kept: " + toolargs.Quote(kept.file))
+	}
 	return f, failed
 }
 

@@ -389,7 +389,12 @@ and variables: --config FILE takes one, which is how a pipeline checks the file
 of a repository, and --from CLIENT finds the user's own. They are never edited.
 mcpctl import takes their servers over into this file.
 
-mcpctl get NAME shows each value and where it comes from.
+mcpctl get NAME shows each value and where it comes from. For the file itself:
+
+  mcpctl config path      which file it is
+  mcpctl config validate  all that is wrong in it, with line and column
+  mcpctl config edit      edit a copy, which is checked and then saved
+  mcpctl config schema    its JSON Schema, for editors that complete keys
 `
 
 const topicArguments = `Arguments of a tool

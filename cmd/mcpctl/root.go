@@ -93,7 +93,7 @@ func newRootCmd(a *app) *cobra.Command {
 	a.registerFrom(list, get, status, tools, call, ping, doctor)
 	add(groupServers, newAddCmd(a), newImportCmd(a), list, get, newSetCmd(a), newRenameCmd(a), newRemoveCmd(a), newEnableCmd(a), newDisableCmd(a))
 	add(groupUse, tools, call, ping, doctor)
-	add(groupOther, newCompletionCmd(), newVersionCmd(a), newDemoServerCmd(a))
+	add(groupOther, newConfigCmd(a), newCompletionCmd(), newVersionCmd(a), newDemoServerCmd(a))
 	help := newHelpCmd(a)
 	help.GroupID = groupOther
 	root.SetHelpCommand(help)

@@ -81,6 +81,15 @@ func parseAny(name string, data []byte) (*yaml.Node, *Format, error) {
 
 // read makes a Config of a tree.
 func read(name string, root *yaml.Node) (*Config, error) {
+	cfg, err := readAsFarAsGoes(name, root)
+	if err != nil {
+		return nil, err
+	}
+	return cfg, nil
+}
+
+// readAsFarAsGoes is read, returning with an error what could be read in spite of it.
+func readAsFarAsGoes(name string, root *yaml.Node) (*Config, error) {
 	cfg := &Config{Path: name}
 	if root == nil {
 		return cfg, nil
@@ -111,10 +120,7 @@ func read(name string, root *yaml.Node) (*Config, error) {
 	if p.left < 0 {
 		return nil, &Error{File: name, Message: "too many values come through aliases", Hint: "write them out, or remove the aliases to aliases"}
 	}
-	if err := top.err(); err != nil {
-		return nil, err
-	}
-	return cfg, nil
+	return cfg, top.err()
 }
 
 // topLevelHint explains a key that belongs to another client.

@@ -1,20 +1,23 @@
 package config
 
 import (
+	"bytes"
 	"encoding/json"
 	"maps"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/google/jsonschema-go/jsonschema"
-	"gopkg.in/yaml.v3"
 )
 
-// configSchema reads the schema that the program ships.
-func configSchema(t *testing.T) (*jsonschema.Schema, *jsonschema.Resolved) {
+// notYet are keys of the schema that the parser does not have yet.
+func notYet() []string { return []string{"auth", "oauth"} }
+
+// readSchema returns the schema of the file, as it is shipped.
+func readSchema(t *testing.T) (*jsonschema.Schema, *jsonschema.Resolved) {
 	t.Helper()
 	raw, err := os.ReadFile(filepath.Join("..", "..", "docs", "config.schema.json"))
 	if err != nil {
@@ -31,132 +34,224 @@ func configSchema(t *testing.T) (*jsonschema.Schema, *jsonschema.Resolved) {
 	return &schema, resolved
 }
 
-func TestSchemaHasTheKeysOfTheParser(t *testing.T) {
-	schema, _ := configSchema(t)
-	entry := schema.Defs["entry"].Properties
-	for _, test := range []struct {
-		name string
-		got  map[string]*jsonschema.Schema
-		want []string
+// asJSON returns a YAML file as the values that a schema judges, dates as text.
+func asJSON(t *testing.T, text string) any {
+	t.Helper()
+	root, err := parseTree("c.yaml", []byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if root == nil {
+		return nil
+	}
+	p := &parser{file: "c.yaml", left: aliasBudget}
+	e := &entry{scope: p.scope("")}
+	var b bytes.Buffer
+	e.writeJSON(&b, root, "")
+	var value any
+	if err := json.Unmarshal(b.Bytes(), &value); err != nil {
+		t.Fatal(err)
+	}
+	return value
+}
+
+// TestSchemaAndParserKnowTheSameKeys holds the tables of the parser against the schema.
+func TestSchemaAndParserKnowTheSameKeys(t *testing.T) {
+	schema, _ := readSchema(t)
+	server := schema.Defs["server"].Properties
+	for _, c := range []struct {
+		place  string
+		parser []string
+		schema map[string]*jsonschema.Schema
 	}{
-		{"entry", entry, entryKeys()},
-		{"tls", entry["tls"].Properties, tlsKeys()},
-		{"oauth", entry["oauth"].Properties, oauthKeys()},
-		{"idp", entry["oauth"].Properties["idp"].Properties, idpKeys()},
-		{"retry", entry["retry"].Properties, retryKeys()},
-		{"breaker", entry["breaker"].Properties, breakerKeys()},
-		{"health", entry["health"].Properties, healthKeys()},
-		{"smoke", entry["smoke"].Items.Properties, smokeKeys()},
-		{"expect", schema.Defs["expect"].Properties, expectKeys()},
-		{"tools", entry["tools"].Properties, []string{"include", "exclude"}},
-		{"defaults", schema.Properties["defaults"].Properties, []string{"connect_timeout", "timeout"}},
-		{"top", schema.Properties, []string{"version", "defaults", "servers"}},
+		{"", []string{"version", "defaults", "servers"}, schema.Properties},
+		{"defaults", []string{"connect_timeout", "timeout"}, schema.Properties["defaults"].Properties},
+		{"server", entryKeys(), server},
+		{"tls", tlsKeys(), server["tls"].Properties},
+		{"retry", retryKeys(), server["retry"].Properties},
+		{"breaker", breakerKeys(), server["breaker"].Properties},
+		{"tools", []string{"include", "exclude"}, server["tools"].Properties},
+		{"health", healthKeys(), server["health"].Properties},
+		{"smoke", smokeKeys(), schema.Defs["calls"].Items.Properties},
+		{"expect", expectKeys(), schema.Defs["expect"].Properties},
 	} {
-		got, want := slices.Sorted(maps.Keys(test.got)), slices.Sorted(slices.Values(test.want))
-		if !slices.Equal(got, want) {
-			t.Errorf("%s: the schema has %q, the parser %q", test.name, got, want)
+		for _, key := range c.parser {
+			if c.schema[key] == nil {
+				t.Errorf("%s: the schema lacks %q", c.place, key)
+			}
 		}
-		for key, s := range test.got {
-			if s.Ref == "" && s.Description == "" {
-				t.Errorf("%s: %s has no description", test.name, key)
+		for key, s := range c.schema {
+			if s.Description == "" {
+				t.Errorf("%s: the schema does not say what %q is", c.place, key)
+			}
+			if !slices.Contains(c.parser, key) && !slices.Contains(notYet(), key) {
+				t.Errorf("%s: the parser does not know %q", c.place, key)
 			}
 		}
 	}
 }
 
-// TestSchemaAndParserAgree judges files by both.
+// TestSchemaAndParserAgree has both judge the same files.
 func TestSchemaAndParserAgree(t *testing.T) {
-	_, schema := configSchema(t)
-	entry := func(lines ...string) string { return "servers:\n  s:\n    " + strings.Join(lines, "\n    ") + "\n" }
-	web := func(line string) string { return entry("url: https://x", line) }
-	child := func(line string) string { return entry("command: x", line) }
-	good := []string{
-		"", "version: 1", "servers:", "defaults: {connect_timeout: 5, timeout: 2m}\n", "defaults:\nservers: {}",
-		entry("command: npx", "args: [-y, 8080, true]", "env: {A: 1, B: text}", "inherit_env: [HOME]", "cwd: ~/x"),
-		child("inherit_env: true"), child("transport: stdio"), web("headers: {A: '${file:x}'}"), web("transport: streamable-http"),
-		web("protocol: 2025-11-25"), web("protocol: auto"), web("enabled: false"), web("connect_timeout: 1.5"), web("timeout: 1m30s"),
-		web("max_timeout: '20'"), web("wait: 999"), web("session_wait: 100ms"), web("keepalive: off"), web("keepalive: 3m"),
-		web("keepalive: false"), web("retry: {initial: 1, reconnect: 2, park_interval: 1m, max_backoff: 5s}"),
-		web("breaker: {threshold: 0, cooldown: 60}"), web("skip_preflight: true"), web("tools: {include: [a], exclude: []}"),
-		web("tls: {ca_file: a, cert_file: b, key_file: c, server_name: d, insecure_skip_verify: true}"), web("proxy: none"),
-		web("auth: oauth"), web("auth: none"), web("oauth: {}"), web("oauth: {client_id: 7, client_secret: abc, scopes: [a], redirect_port: 80, dpop: true}"),
-		web("oauth: {grant: enterprise_managed, idp: {issuer: 'https://i', client_id: a, client_secret: b, id_token: c}}"),
-		web("oauth: {grant: jwt_bearer, assertion: a, redirect_uri: 'http://localhost/'}"),
-		web("health: {tool: a, args: {b: 1}, expect: {is_error: true, contains: c, matches: d, jq: '.', max_ms: 5}}"),
-		web("smoke: [{tool: a, name: b, expect: {equals: {a: 1}}}]"),
-	}
-	bad := []string{
-		"version: 2", "version: one", "colour: red", "defaults: {wait: 1}", "defaults: 7", "servers: []", "servers: {s: }", "servers: {'a b': {command: x}}",
-		"servers: {-a: {command: x}}", entry("timeout: 1"), entry("command: x", "url: https://x"), entry("command: [x]"), entry("command: ''"),
-		child("args: -y"), child("args: [~]"), child("args: [[a]]"), child("env: [A]"), child("env: {A: }"), child("inherit_env: HOME"), child("cwd: 7"),
-		entry("url: 7"), web("headers: [A]"), web("headers: {A: {}}"), web("transport: htp"), web("protocol: latest"), web("protocol: 7"),
-		web("enabled: yes please"), web("enabled: 1"), web("connect_timeout: 30000"), web("timeout: soon"), web("max_timeout: true"), web("wait: 0"),
-		web("session_wait: -1"), web("session_wait: []"), web("keepalive: true"), web("retry: 5"), web("retry: {initial: 0}"), web("retry: {tries: 1}"),
-		web("retry: {reconnect: 1001}"), web("retry: {park_interval: x}"), web("retry: {max_backoff: {}}"), web("breaker: {threshold: -1}"),
-		web("breaker: {cooldown: x}"), web("breaker: {limit: 1}"), web("skip_preflight: 1"), web("tools: [a]"), web("tools: {include: []}"),
-		web("tools: {include: a}"), web("tools: {exclude: {}}"), web("tools: {only: [a]}"), web("tls: {ca: x}"), web("tls: x"), web("tls: {cert_file: x}"),
-		web("tls: {insecure_skip_verify: 1}"), web("tls: {ca_file: 7}"), web("tls: {server_name: []}"), web("proxy: 7"), web("auth: basic"), web("auth: true"), web("oauth: x"),
-		web("oauth: {id: x}"), web("oauth: {client_id: []}"), web("oauth: {client_secret: 7}"), web("oauth: {client_metadata_url: 7}"),
-		web("oauth: {scopes: a b}"), web("oauth: {scopes: []}"), web("oauth: {grant: password}"), web("oauth: {private_key: 7}"),
-		web("oauth: {assertion: []}"), web("oauth: {redirect_uri: 7}"), web("oauth: {redirect_port: x}"), web("oauth: {redirect_port: 0}"),
-		web("oauth: {redirect_port: 1, redirect_uri: 'http://localhost/'}"), web("oauth: {dpop: 1}"), web("oauth: {idp: x}"), web("oauth: {idp: {url: x}}"),
-		web("oauth: {idp: {issuer: 7}}"), web("health: x"), web("health: {args: {}}"), web("health: {tool: 7}"), web("health: {tool: a, args: []}"),
-		web("health: {tool: a, expect: x}"), web("health: {tool: a, expect: {is: 1}}"), web("health: {tool: a, expect: {is_error: 1}}"),
-		web("health: {tool: a, expect: {max_ms: 0}}"), web("health: {tool: a, expect: {max_ms: 1s}}"), web("smoke: []"), web("smoke: {tool: a}"), web("smoke: [{name: a}]"), web("colour: red"),
-	}
-	judge := func(text string, want bool) {
-		var value any
-		if err := yaml.Unmarshal([]byte(text), &value); err != nil {
-			t.Fatal(err)
+	_, schema := readSchema(t)
+	for _, c := range []struct {
+		good  bool
+		entry string // of a server x, or a whole file if it begins with a top-level key
+	}{
+		{true, "version: 1"},
+		{true, "servers:"},
+		{true, "defaults: {connect_timeout: 30s, timeout: 5}\nservers: {}"},
+		{false, "version: 2"},
+		{false, "server: {}"},
+		{false, "defaults: {wait: 3s}"},
+		{false, "defaults: {timeout: 30000}"},
+		{false, "servers: []"},
+		{false, "servers: {'a/b': {command: x}}"},
+		{false, "servers: {-a: {command: x}}"},
+		{true, "{command: npx, args: [-y, 1, true], env: {A: 1, B: ''}, cwd: ~/x, inherit_env: [HOME]}"},
+		{true, "{command: x, inherit_env: true, transport: stdio, enabled: false}"},
+		{true, "{url: 'https://a.example/mcp', headers: {Authorization: 'Bearer ${T}'}, transport: sse, protocol: 2025-11-25}"},
+		{true, "{url: '${URL}', protocol: auto, proxy: none, skip_preflight: true}"},
+		{true, "{url: 'http://a.example', proxy: 'socks5://p:1', tls: {ca_file: a, cert_file: b, key_file: c, server_name: d, insecure_skip_verify: true}}"},
+		{true, "{command: x, connect_timeout: 10s, timeout: 1m30s, max_timeout: 1h, wait: 4, session_wait: 0.5, keepalive: off}"},
+		{true, "{command: x, keepalive: false, retry: {initial: 3, reconnect: 5, park_interval: 5m, max_backoff: 1m}, breaker: {threshold: 0, cooldown: 60s}}"},
+		{true, "{command: x, tools: {include: ['search_*'], exclude: [search_admin]}}"},
+		{true, "{command: x, health: {tool: ping, args: {a: [1, null]}, expect: {is_error: true, contains: a, matches: b, jq: .a, equals: {a: 1}, max_ms: 10}}}"},
+		{true, "{command: x, smoke: [{name: n, tool: t}, {tool: u, expect: {equals: 1}}]}"},
+		{false, "{}"},
+		{false, "x"},
+		{false, "{command: x, url: 'http://a.example'}"},
+		{false, "{command: [x]}"},
+		{false, "{command: ''}"},
+		{false, "{command: x, args: -y}"},
+		{false, "{command: x, args: [~]}"},
+		{false, "{command: x, env: {A: }}"},
+		{false, "{command: x, env: {'A=': b}}"},
+		{false, "{command: x, headers: {A: b}}"},
+		{false, "{command: x, tls: {ca_file: a}}"},
+		{false, "{command: x, proxy: none}"},
+		{false, "{command: x, transport: http}"},
+		{false, "{command: x, cmd: y}"},
+		{false, "{command: x, enabled: 'yes'}"},
+		{false, "{command: x, timeout: 0}"},
+		{false, "{command: x, timeout: 10 seconds}"},
+		{false, "{command: x, timeout: -1s}"},
+		{false, "{command: x, wait: 5000}"},
+		{false, "{command: x, protocol: new}"},
+		{false, "{command: x, keepalive: true}"},
+		{false, "{command: x, retry: {initial: 0}}"},
+		{false, "{command: x, retry: {tries: 1}}"},
+		{false, "{command: x, breaker: {threshold: 1001}}"},
+		{false, "{command: x, tools: {include: []}}"},
+		{false, "{command: x, tools: {only: [a]}}"},
+		{false, "{command: x, health: {}}"},
+		{false, "{command: x, health: {tool: a, arguments: {}}}"},
+		{false, "{command: x, health: {tool: a, expect: {max_ms: 0}}}"},
+		{false, "{command: x, smoke: []}"},
+		{false, "{command: x, smoke: [{name: a}]}"},
+		{false, "{url: 'ftp://a.example'}"},
+		{false, "{url: a.example}"},
+		{false, "{url: 'http://a.example', args: [a]}"},
+		{false, "{url: 'http://a.example', env: {A: b}}"},
+		{false, "{url: 'http://a.example', cwd: a}"},
+		{false, "{url: 'http://a.example', inherit_env: true}"},
+		{false, "{url: 'http://a.example', transport: stdio}"},
+		{false, "{url: 'http://a.example', transport: websocket}"},
+		{false, "{url: 'http://a.example', headers: {'A b': c}}"},
+		{false, "{url: 'http://a.example', tls: {cert_file: a}}"},
+		{false, "{url: 'http://a.example', tls: {ca: a}}"},
+		{false, "{url: 'http://a.example', proxy: 'ftp://a'}"},
+	} {
+		text := c.entry
+		if !regexp.MustCompile(`^[a-z]+:`).MatchString(text) {
+			text = "servers: {x: " + text + "}"
 		}
-		// What an editor sees is JSON: YAML's dates are text there.
-		raw, err := json.Marshal(value)
-		if err != nil {
-			t.Fatal(err)
+		_, problems := Check("c.yaml", []byte(text))
+		if (len(problems) == 0) != c.good {
+			t.Errorf("%s: the parser says %v, want good %v", text, problems, c.good)
 		}
-		raw = []byte(strings.ReplaceAll(string(raw), "T00:00:00Z", ""))
-		if err := json.Unmarshal(raw, &value); err != nil {
-			t.Fatal(err)
+		if err := schema.Validate(asJSON(t, text)); (err == nil) != c.good {
+			t.Errorf("%s: the schema says %v, want good %v", text, err, c.good)
 		}
-		if err := schema.Validate(value); (err == nil) != want {
-			t.Errorf("the schema says %v of\n%s", err, text)
-		}
-		cfg, err := Parse("c.yaml", []byte(text))
-		if err == nil {
-			for _, s := range cfg.Servers {
-				if s.Err != nil {
-					err = s.Err
-				}
-			}
-		}
-		if (err == nil) != want {
-			t.Errorf("the parser says %v of\n%s", err, text)
-		}
-	}
-	for _, text := range good {
-		judge(text, true)
-	}
-	for _, text := range bad {
-		judge(text, false)
 	}
 }
 
-// TestParseRefusesEachKeyTwice shows that no key of the file is read twice.
-func TestParseRefusesEachKeyTwice(t *testing.T) {
-	for _, key := range entryKeys() {
-		s := entryOf(t, key+": 1", key+": 1")
-		if s.Err == nil || !strings.Contains(s.Err.Error(), "key \""+key+"\": is there twice, in lines 3 and 4; keep one") {
-			t.Errorf("%s: %v", key, s.Err)
+// TestReferenceHasAllKeys reads the page for people: each key must be on it, and its examples must be good.
+func TestReferenceHasAllKeys(t *testing.T) {
+	raw, err := os.ReadFile(filepath.Join("..", "..", "docs", "configuration.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	page := string(raw)
+	keys := slices.Concat(entryKeys(), []string{"version", "defaults", "servers", "include", "exclude"}, tlsKeys(), retryKeys(), breakerKeys(), smokeKeys(), expectKeys())
+	schema, _ := readSchema(t)
+	keys = append(keys, slices.Collect(maps.Keys(schema.Defs["server"].Properties["oauth"].Properties))...)
+	for _, key := range append(keys, "auth", "oauth") {
+		if !regexp.MustCompile("`([a-z_]+\\.)?" + key + "`").MatchString(page) {
+			t.Errorf("the page lacks `%s`", key)
 		}
 	}
-	for path, keys := range map[string][]string{
-		"tls": tlsKeys(), "oauth": oauthKeys(), "retry": retryKeys(), "breaker": breakerKeys(), "tools": {"include", "exclude"}, "health": healthKeys(),
-	} {
-		for _, key := range keys {
-			s := entryOf(t, path+": {"+key+": 1, "+key+": 1}")
-			if s.Err == nil || !strings.Contains(s.Err.Error(), "key \""+path+"."+key+"\": is there twice, in lines 3 and 3; keep one") {
-				t.Errorf("%s.%s: %v", path, key, s.Err)
+	blocks := regexp.MustCompile("(?s)```yaml\n(.*?)```").FindAllStringSubmatch(page, -1)
+	if len(blocks) < 3 {
+		t.Errorf("%d examples", len(blocks))
+	}
+	for _, b := range blocks {
+		_, problems := Check("example.yaml", []byte(b[1]))
+		for _, p := range problems {
+			if !slices.Contains(notYet(), p.Key) {
+				t.Errorf("%v in\n%s", p, b[1])
 			}
 		}
+	}
+}
+
+func TestCheckTellsAllThatIsWrong(t *testing.T) {
+	const text = "version: 2\nservers:\n  a: {comand: x}\n  b: {url: a.example, wait: 0}\n  c: {command: x}\n"
+	c, problems := Check("c.yaml", []byte(text))
+	var lines []int
+	for _, p := range problems {
+		lines = append(lines, p.Line)
+	}
+	if want := []int{1, 3, 4, 4}; !slices.Equal(lines, want) || c == nil || len(c.Servers) != 3 {
+		t.Errorf("lines %v, want %v: %v", lines, want, problems)
+	}
+	if c, problems := Check("c.yaml", []byte("a: [")); c != nil || len(problems) != 1 {
+		t.Errorf("broken syntax: %v, %v", c, problems)
+	}
+}
+
+func TestReplaceGuardsWhatItReplaces(t *testing.T) {
+	dir := t.TempDir()
+	path, real := filepath.Join(dir, "c.yaml"), filepath.Join(dir, "real.yaml")
+	const old, data = "servers: [", "servers: {a: {command: x}}\n"
+	if err := os.WriteFile(real, []byte(old), 0o400); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(real, path); err != nil {
+		t.Skip(err)
+	}
+	holds := func(want string) {
+		t.Helper()
+		if got, err := Content(path); err != nil || string(got) != want {
+			t.Errorf("the file holds %q, %v, want %q", got, err, want)
+		}
+	}
+	if err := Replace(t.Context(), path, []byte("other"), []byte(data)); err != ErrChanged { //nolint:errorlint // as it is
+		t.Errorf("a changed file: %v", err)
+	}
+	holds(old)
+	if err := Replace(t.Context(), path, []byte(old), []byte("servers: 1")); err == nil {
+		t.Error("a broken file was written")
+	}
+	holds(old)
+	if err := Replace(t.Context(), path, []byte(old), []byte(data)); err != nil {
+		t.Errorf("a file that was broken before: %v", err)
+	}
+	holds(data)
+	if info, err := os.Lstat(path); err != nil || info.Mode()&os.ModeSymlink == 0 {
+		t.Errorf("the link is gone: %v", err)
+	}
+	if entries, err := os.ReadDir(dir); err != nil || len(entries) != 2 {
+		t.Errorf("left behind: %v, %v", entries, err)
 	}
 }
