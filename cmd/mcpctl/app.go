@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"github.com/mcpctl/mcpctl/internal/iostreams"
+	"github.com/mcpctl/mcpctl/internal/prompt"
 	"github.com/mcpctl/mcpctl/internal/redact"
 	"github.com/mcpctl/mcpctl/internal/render"
 	"github.com/mcpctl/mcpctl/pkg/config"
@@ -54,6 +55,8 @@ type app struct {
 	unread int
 	// used is the supervisor whose session the output tells of, nil if there is none.
 	used *session.Supervisor
+	// questions asks the person at the terminal, nil until something is asked.
+	questions *prompt.Asker
 	// unverified are the servers of which it was said that their certificate is not checked.
 	unverified sync.Map
 }
