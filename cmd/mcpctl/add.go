@@ -49,11 +49,11 @@ func newAddCmd(a *app) *cobra.Command {
 is started. First it is contacted, and what was found is shown; what does not
 work is not saved, unless with --no-check.
 
-On a terminal it asks which tools to use (--include answers beforehand), and what
-to do about a server that does not work. Without arguments it asks for all: paste
-a URL, a command line, or the JSON of a README, which are the arguments or
---from-json; the token is --header, and the rest as above. Ctrl-C and Escape end it, with exit
-code 130, and change nothing. --yes, --no-input and CI ask nothing.
+On a terminal it asks which tools to use (--include answers beforehand), and
+what to do about a server that does not work. Without arguments it asks for
+everything: paste a URL, a command line, or the JSON of a README (--from-json);
+its token is a --header. Ctrl-C and Escape end it with exit code 130, and change
+nothing. With --yes, --no-input, -o json or CI nothing is asked.
 
 --from-json takes what READMEs have for other clients: one server, or several,
 which are checked at once, and saved or not, each by itself.
