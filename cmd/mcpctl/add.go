@@ -27,7 +27,7 @@ type addOptions struct {
 	yes                bool
 	allowLiteralSecret bool
 
-	fromJSON           string
+	fromJSON string
 
 	// The words of other tools.
 	url         string

@@ -121,8 +121,8 @@ func serversOf(file, text, name string) ([]config.Server, error) {
 			name = "server"
 		}
 		delete(fields, "name")
-		key, _ := json.Marshal(name)                           //nolint:errchkjson // text
-		entry, _ := json.Marshal(fields)                       //nolint:errchkjson // it was JSON before
+		key, _ := json.Marshal(name)     //nolint:errchkjson // text
+		entry, _ := json.Marshal(fields) //nolint:errchkjson // it was JSON before
 		text = `{"mcpServers":{` + string(key) + `:` + string(entry) + `}}`
 	default:
 		text = `{"mcpServers":` + text + `}`
@@ -216,8 +216,7 @@ func (o *addOptions) runJSON(cmd *cobra.Command, a *app, args []string, path str
 	}
 	servers, err := serversOf(file, text, name)
 	if err != nil {
-		var e *config.Error
-		if errors.As(err, &e) {
+		if _, ok := errors.AsType[*config.Error](err); ok {
 			return err
 		}
 		return usagef("--from-json: %s", err).hint(`want {"mcpServers": {"NAME": {…}}}, {"NAME": {…}}, or an entry with add NAME`)
@@ -319,11 +318,11 @@ func (o *addOptions) writtenOut(a *app, found, server config.Server) error {
 
 // addedBody is one of several servers that were to be added.
 type addedBody struct {
-	Name   string      `json:"name"`
-	State  string      `json:"state"`
-	Tools  *int        `json:"tools,omitempty"`
-	Target string      `json:"target"`
-	Error  *errorBody  `json:"error,omitempty"`
+	Name   string     `json:"name"`
+	State  string     `json:"state"`
+	Tools  *int       `json:"tools,omitempty"`
+	Target string     `json:"target"`
+	Error  *errorBody `json:"error,omitempty"`
 	server config.Server
 	err    error
 }

@@ -361,10 +361,11 @@ func (a *app) pastedLine(cmd *cobra.Command) *usageError {
 	if !assigns && !isRunner || cmd.ArgsLenAtDash() == 1 {
 		return nil
 	}
-	if found, err = commandOf(slices.DeleteFunc(slices.Clone(words), func(w string) bool { return w == "--" })); err != nil {
-		return nil
+	words = slices.DeleteFunc(slices.Clone(words), func(w string) bool { return w == "--" })
+	if found, err = commandOf(words); err == nil {
+		return usagef("the server needs a name, and its command comes after --").hint("%s", a.lineFor(found))
 	}
-	return usagef("the server needs a name, and its command comes after --").hint("%s", a.lineFor(found))
+	return nil // what is wrong is told elsewhere
 }
 
 // lineFor returns the line that adds a server, with a name and with variables in the places of secrets.

@@ -153,7 +153,7 @@ func TestAddShowsTheCauseAndTriesAgain(t *testing.T) {
 	if !strings.Contains(out, "cause  net.tcp: 127.0.0.1:9: connection refused") || !strings.Contains(out, "fix:") {
 		t.Errorf("no cause in %s", out)
 	}
-	if !strings.Contains(out, "add bad -- mcpctl demo-server") {
+	if !strings.Contains(out, " bad -- mcpctl demo-server\n") {
 		t.Errorf("no line in %s", out)
 	}
 }
@@ -186,8 +186,8 @@ func TestTheFormAsksStepByStep(t *testing.T) {
 	a.answer("\x15mine\r")
 	a.awaitText("Tools to use")
 	a.answer("\r")
-	out := a.finish(0, "API_TOKEN: ${MINE_API_TOKEN}")
-	for _, want := range []string{"mcpctl add --config", "--env 'API_TOKEN=${MINE_API_TOKEN}' -- mcpctl demo-server", "export MINE_API_TOKEN=…"} {
+	out := a.finish(0, "API_TOKEN: \"${MINE_API_TOKEN}\"")
+	for _, want := range []string{"mcpctl add --config", "--env API_TOKEN='${MINE_API_TOKEN}' -- mcpctl demo-server", "export MINE_API_TOKEN=…"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("no %q in %s", want, out)
 		}
@@ -207,7 +207,7 @@ func TestTheFormTakesURLsAndTokens(t *testing.T) {
 	a.answer("SEARCH_TOKEN\r")
 	a.awaitText("leaves it unset")
 	a.answer("sesame-sesame-sesame-2\r")
-	out := a.finish(0, "Authorization: Bearer ${SEARCH_TOKEN}")
+	out := a.finish(0, "Authorization: \"Bearer ${SEARCH_TOKEN}\"")
 	if strings.Contains(out, "sesame") {
 		t.Errorf("the value was shown: %s", out)
 	}
@@ -237,7 +237,7 @@ func TestAListIsDrawnAnewAfterAResize(t *testing.T) {
 	if err := pty.Setsize(a.pty, &pty.Winsize{Rows: 10, Cols: 30}); err != nil {
 		t.Fatal(err)
 	}
-	a.awaitText("Keep a not…")
+	a.awaitText("Keep a note i…")
 	a.answer("\r")
 	a.finish(0, "demo-server")
 }

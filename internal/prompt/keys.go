@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -56,14 +57,7 @@ type key struct {
 	text string
 }
 
-func (k key) is(kinds ...keyKind) bool {
-	for _, kind := range kinds {
-		if k.kind == kind {
-			return true
-		}
-	}
-	return false
-}
+func (k key) is(kinds ...keyKind) bool { return slices.Contains(kinds, k.kind) }
 
 // keyReader reads keys. A read of a terminal cannot be stopped: when a question ends meanwhile, its result is kept for the
 // next one.
