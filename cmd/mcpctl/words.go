@@ -458,14 +458,16 @@ func (s scanned) withDash(number int) string {
 
 // addCommand returns the line that adds a command written without the -- it needs.
 func (a *app) addCommand(s scanned) string {
-	var all []string
+	var all, before []string
 	for _, t := range s.tokens {
-		if t.kind != tokenFlag && t.kind != tokenRest {
-			all = append(all, t.words...)
+		if t.kind == tokenFlag && len(all) < addCommandAt {
+			before = append(before, quoted(t.words)...) // behind it they are the command's own
+			continue
 		}
+		all = append(all, t.words...)
 	}
 	if corrected := a.assignedCommand(all); corrected != "" {
-		return corrected
+		return strings.Replace(corrected, "mcpctl add", line(append([]string{"add"}, before...)), 1)
 	}
 	return s.withDash(addCommandAt)
 }
