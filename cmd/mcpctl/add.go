@@ -27,9 +27,17 @@ type addOptions struct {
 	yes                bool
 	allowLiteralSecret bool
 
+	fromJSON string
+
 	// The words of other tools.
 	url         string
 	bearerToken string
+
+	// helped is set when the entry was written with the form, or changed after a failure, and no longer is what the words
+	// of the command line say.
+	helped bool
+	// lent are values of variables that hold for the check alone.
+	lent map[string]string
 }
 
 func newAddCmd(a *app) *cobra.Command {
@@ -41,13 +49,24 @@ func newAddCmd(a *app) *cobra.Command {
 is started. First it is contacted, and what was found is shown; what does not
 work is not saved, unless with --no-check.
 
+On a terminal it asks which tools to use (--include answers beforehand), and
+what to do about a server that does not work. Without arguments it asks for
+everything: paste a URL, a command line, or the JSON of a README (--from-json);
+its token is a --header. Ctrl-C and Escape end it with exit code 130, and change
+nothing. With --yes, --no-input, -o json or CI nothing is asked.
+
+--from-json takes what READMEs have for other clients: one server, or several,
+which are checked at once, and saved or not, each by itself.
+
 Values of --header and --env may hold ${VARIABLE}, in single quotes: it is
 replaced when the server is used, and the value stays out of the file.
 --connect-to holds for the check alone, and is not saved.`,
 		Example: `  mcpctl add search https://search.example/mcp
   mcpctl add search https://search.example/mcp \
     --header 'Authorization: Bearer ${SEARCH_TOKEN}'
-  mcpctl add notes --env NOTES_TOKEN -- npx -y @example/notes ~/notes`,
+  mcpctl add notes --env NOTES_TOKEN -- npx -y @example/notes ~/notes
+  mcpctl add --from-json '{"mcpServers": {"web": {"url": "https://…"}}}'
+  mcpctl add notes --from-json @snippet.json`,
 		RunE: func(cmd *cobra.Command, args []string) error { return o.run(cmd, a, args) },
 		ValidArgsFunction: func(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
 			return nil, cobra.ShellCompDirectiveNoFileComp
@@ -60,6 +79,7 @@ replaced when the server is used, and the value stays out of the file.
 	flags.BoolVar(&o.noCheck, "no-check", false, "save it without contacting it")
 	flags.BoolVar(&o.replace, "replace", false, "replace an entry of that name")
 	flags.BoolVarP(&o.yes, "yes", "y", false, "do not ask; what does not work is not saved")
+	flags.StringVar(&o.fromJSON, "from-json", "", "add what this `JSON` describes; @FILE, or - for stdin")
 	flags.BoolVar(&o.allowLiteralSecret, "allow-literal-secret", false, "save a secret as it is written")
 	share(flags, o.register)
 	flags.BoolVar(&o.replace, "force", false, "the same as --replace")
@@ -88,29 +108,50 @@ func (o *addOptions) run(cmd *cobra.Command, a *app, args []string) error {
 	if err != nil {
 		return err
 	}
+	switch {
+	case cmd.Flags().Changed("from-json"):
+		return o.runJSON(cmd, a, args, path)
+	case len(args) == 0 && o.url == "" && cmd.ArgsLenAtDash() < 0 && o.asks(a):
+		return o.runForm(cmd, a, path)
+	}
 	server, err := o.server(cmd, a, args)
 	if err != nil {
 		return err
 	}
-	c, err := a.loadEditable(cmd.Context())
+	c, err := a.loadEditable(ctx)
 	if err != nil {
 		return err
 	}
-	_, exists := c.Server(server.Name)
-	if exists && !o.replace {
-		return usagef("there is a server %q already", server.Name).hint("%s", a.inserted(cmd, "--replace"))
+	if err := o.free(cmd, a, c, server.Name); err != nil {
+		return err
 	}
 	if err := o.checkSecrets(a, server); err != nil {
 		return err
 	}
+	return o.checkAndSave(ctx, a, path, server)
+}
+
+// free returns an error if there is an entry of that name already, and it is not to be replaced.
+func (o *addOptions) free(cmd *cobra.Command, a *app, c *config.Config, name string) error {
+	if hasName(c, name) && !o.replace {
+		return usagef("there is a server %q already", name).hint("%s", a.inserted(cmd, "--replace"))
+	}
+	return nil
+}
+
+// checkAndSave contacts the server, unless that is not wanted, saves the entry, and says so.
+func (o *addOptions) checkAndSave(ctx context.Context, a *app, path string, server config.Server) error {
+	if o.asks(a) {
+		o.lend(a, nil)
+	}
 	doc := addDocument{Version: documentVersion, Config: path, Server: newServerBody(server)}
 	if !o.noCheck {
-		if err := o.check(ctx, a, server, &doc); err != nil {
+		if err := o.check(ctx, a, &server, &doc); err != nil {
 			return err
 		}
 	}
 	var dropped []string
-	err = config.EditContext(ctx, path, func(d *config.Document) error {
+	err := config.EditContext(ctx, path, func(d *config.Document) error {
 		switch has := d.Has(server.Name); {
 		case has && o.replace:
 			doc.Replaced = server.Name
@@ -143,10 +184,7 @@ func (o *addOptions) run(cmd *cobra.Command, a *app, args []string) error {
 	if _, err := fmt.Fprintf(a.out(), "%s %s in %s\n", verb, name, path); err != nil {
 		return err
 	}
-	if a.io.StdoutTTY() {
-		_, err = fmt.Fprintf(a.out(), "Next: mcpctl tools %s%s\n", a.configWords(), name)
-	}
-	return err
+	return o.tellRest(a, server)
 }
 
 // withoutFlags returns the keys of an entry for which add has no flags.
@@ -265,6 +303,9 @@ func (o *addOptions) named(cmd *cobra.Command, a *app, args []string) (config.Se
 	fail := func(e *usageError) (config.Server, error) { return server, e }
 	dash := cmd.ArgsLenAtDash()
 	words := a.scan(cmd)
+	if e := a.pastedLine(cmd); e != nil {
+		return fail(e)
+	}
 	if o.url != "" {
 		if len(args) != 1 || dash >= 0 {
 			return fail(usagef("--url wants a name and nothing else").hint("mcpctl add NAME %s", toolargs.Quote(o.url)))
@@ -281,6 +322,12 @@ func (o *addOptions) named(cmd *cobra.Command, a *app, args []string) (config.Se
 		return fail(usagef("only the name of the server stands before --, and %q is one too many", args[1]).hint("%s", usageLine(cmd)))
 	case dash == 1 && len(args) == 1:
 		return fail(usagef("no command after --").hint("mcpctl add %s -- COMMAND ARG…", toolargs.Quote(args[0])))
+	case dash == 1 && startsAssigned(args[1]):
+		e := usagef("%s is set with --env, before the --", strings.SplitN(args[1], "=", 2)[0])
+		if corrected := a.assignedCommand(args); corrected != "" {
+			e.hint("%s", corrected)
+		}
+		return fail(e)
 	case dash == 1:
 		server.Name, server.Command, server.Args, server.Transport = args[0], args[1], args[2:], config.TransportStdio
 		return server, nil
@@ -304,8 +351,14 @@ func (o *addOptions) named(cmd *cobra.Command, a *app, args []string) (config.Se
 		return fail(usagef("%q is not a URL: http:// or https:// is missing", args[1]).
 			hint("%s", a.corrected(args[1], toolargs.Quote("https://"+args[1]))))
 	default:
-		return fail(usagef("the command of a server comes after --").hint("%s", words.withDash(addCommandAt)))
+		return fail(usagef("the command of a server comes after --").hint("%s", a.addCommand(words)))
 	}
+}
+
+// startsAssigned reports whether the first word of a command is an assignment, which only a shell understands.
+func startsAssigned(word string) bool {
+	_, _, ok := assignment(word)
+	return ok
 }
 
 // checkSecrets refuses values that look like secrets written out, with the line that keeps them out of the file.
@@ -376,27 +429,27 @@ func withQuery(address, name, value string) string {
 	return base + "?" + strings.Join(pairs, "&")
 }
 
-// check contacts the server and shows what was found. When that fails it returns the failure, unless a person at the
-// terminal wants the entry all the same. With --yes nobody is asked, and yes is not the answer: only --no-check saves
-// what did not connect.
-func (o *addOptions) check(ctx context.Context, a *app, server config.Server, doc *addDocument) error {
-	err := o.contact(ctx, a, server, doc)
-	if err == nil || ctx.Err() != nil {
-		return err
+// check contacts the server and shows what was found; on a terminal the tools to use are chosen then. When it fails it
+// returns the failure, unless a person at the terminal mends the entry, or wants it all the same. With --yes nobody is
+// asked, and yes is not the answer: only --no-check saves what did not connect.
+func (o *addOptions) check(ctx context.Context, a *app, server *config.Server, doc *addDocument) error {
+	for {
+		list, err := o.contact(ctx, a, *server, doc)
+		if err == nil {
+			return o.chooseTools(ctx, a, server, list, doc)
+		}
+		if ctx.Err() != nil {
+			return err
+		}
+		f, _ := classify(err, false)
+		if !o.asks(a) || f.code == codeUsage && !o.helped {
+			return &notSavedError{cause: err}
+		}
+		save, err := o.afterFailure(ctx, a, server, f)
+		if err != nil || save {
+			return err
+		}
 	}
-	f, _ := classify(err, false)
-	if o.yes || !a.canPrompt() || f.code == codeUsage {
-		return &notSavedError{cause: err}
-	}
-	a.warn(f.text(a.global.verbose > 0, a.errWidth()))
-	save, askErr := a.asker().Confirm(ctx, "Save it all the same?")
-	switch {
-	case askErr != nil:
-		return askErr
-	case !save:
-		return reportedError(f.code)
-	}
-	return nil
 }
 
 // notSavedError is the failure of a check before an entry is saved.
@@ -405,10 +458,11 @@ type notSavedError struct{ cause error }
 func (e *notSavedError) Error() string { return e.cause.Error() }
 func (e *notSavedError) Unwrap() error { return e.cause }
 
-func (o *addOptions) contact(ctx context.Context, a *app, server config.Server, doc *addDocument) error {
+// contact opens a session, shows what was found, and ends it again, so that nothing runs while somebody thinks.
+func (o *addOptions) contact(ctx context.Context, a *app, server config.Server, doc *addDocument) (found toolList, err error) {
 	stop := a.live("contacting " + server.Name)
 	defer stop()
-	return a.with(ctx, server, func(s *session.Supervisor) error {
+	err = a.with(ctx, server, func(s *session.Supervisor) error {
 		list, err := a.tools(ctx, s, server)
 		stop()
 		if err != nil {
@@ -425,6 +479,7 @@ func (o *addOptions) contact(ctx context.Context, a *app, server config.Server, 
 		ms := info.Elapsed.Milliseconds()
 		b.LatencyMS = &ms
 		doc.Tools, doc.Session = list.names(), a.sessionBody()
+		found = list
 		if a.json() {
 			return nil
 		}
@@ -434,6 +489,7 @@ func (o *addOptions) contact(ctx context.Context, a *app, server config.Server, 
 		a.tellProblems(list)
 		return nil
 	})
+	return found, err
 }
 
 // tellFilters says what --include and --exclude do that their writer may not have meant.

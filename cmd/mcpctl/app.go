@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"github.com/mcpctl/mcpctl/internal/iostreams"
+	"github.com/mcpctl/mcpctl/internal/prompt"
 	"github.com/mcpctl/mcpctl/internal/redact"
 	"github.com/mcpctl/mcpctl/internal/render"
 	"github.com/mcpctl/mcpctl/pkg/config"
@@ -60,6 +61,8 @@ type app struct {
 	keyring *keyringReader
 	// loginTold is done when it was said that there is no login yet.
 	loginTold sync.Once
+	// questions asks the person at the terminal, nil until something is asked.
+	questions *prompt.Asker
 	// unverified are the servers of which it was said that their certificate is not checked.
 	unverified sync.Map
 }

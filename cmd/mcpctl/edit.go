@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mcpctl/mcpctl/internal/prompt"
+	"github.com/mcpctl/mcpctl/internal/render"
 	"github.com/mcpctl/mcpctl/pkg/config"
 )
 
@@ -34,8 +35,33 @@ func someNames(cmd *cobra.Command, args []string) error {
 }
 
 // asker asks the person at the terminal.
-func (a *app) asker() prompt.Asker {
-	return prompt.Asker{In: a.io.In, Out: a.io.Err, Allowed: a.canPrompt()}
+func (a *app) asker() *prompt.Asker {
+	if a.questions == nil {
+		a.questions = &prompt.Asker{
+			In: a.io.In, Out: masked{a.redact, a.io.Err}, Allowed: a.canPrompt(), Dumb: !a.io.CanAnimate(),
+			Size: func() (int, int) { return a.io.Width(), a.io.Height() },
+			Paint: func(style prompt.Style, text string) string {
+				return render.Screen{Colour: a.io.ColorEnabled(false)}.Paint(promptStyle(style), text)
+			},
+		}
+	}
+	return a.questions
+}
+
+// promptStyle returns the style in which a part of a question is shown.
+func promptStyle(style prompt.Style) render.Style {
+	switch style {
+	case prompt.Strong:
+		return render.Strong
+	case prompt.Faint:
+		return render.Faint
+	case prompt.Good:
+		return render.Good
+	case prompt.Bad:
+		return render.Bad
+	default:
+		return render.Plain
+	}
 }
 
 type removeOptions struct{ yes bool }

@@ -10,6 +10,7 @@ import (
 	"syscall"
 
 	"github.com/mcpctl/mcpctl/internal/iostreams"
+	"github.com/mcpctl/mcpctl/internal/prompt"
 	"github.com/mcpctl/mcpctl/internal/render"
 	"github.com/mcpctl/mcpctl/internal/toolargs"
 	"github.com/mcpctl/mcpctl/pkg/config"
@@ -242,6 +243,8 @@ func classifyBare(err error, interrupted bool) (failure, bool) {
 		return f, true
 	case errors.As(err, &file):
 		return fileFailure(err, file), true
+	case errors.Is(err, prompt.ErrCancelled):
+		return newFailure(classInterrupted, "cancelled: nothing was changed"), true
 	case interrupted && errors.Is(err, context.Canceled):
 		return newFailure(classInterrupted, "interrupted"), true
 	case errors.As(err, &filter):

@@ -10,7 +10,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -40,8 +39,26 @@ func onTerminal(t *testing.T, home string, args ...string) *terminal {
 // onTerminalOf is onTerminal with another number of columns.
 func onTerminalOf(t *testing.T, columns uint16, home string, args ...string) *terminal {
 	t.Helper()
+	return onTerminalWith(t, columns, home, nil, args...)
+}
+
+// onTerminalWith is onTerminalOf with further variables.
+func onTerminalWith(t *testing.T, columns uint16, home string, env []string, args ...string) *terminal {
+	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "mcpctl", args...)
+	return startOn(t, columns, home, env, cmd)
+}
+
+// onCommand starts another program on a terminal.
+func onCommand(t *testing.T, home, name string, args ...string) *terminal {
+	t.Helper()
+	return startOn(t, 80, home, nil, exec.CommandContext(t.Context(), name, args...))
+}
+
+func startOn(t *testing.T, columns uint16, home string, env []string, cmd *exec.Cmd) *terminal {
+	t.Helper()
 	cmd.Env = append(os.Environ(), "HOME="+home, "XDG_CONFIG_HOME="+home, "TERM=xterm", "CI=", "NO_COLOR=", "COLUMNS=")
+	cmd.Env = append(cmd.Env, env...)
 	f, err := pty.StartWithSize(cmd, &pty.Winsize{Rows: 24, Cols: columns})
 	if err != nil {
 		t.Fatal(err)
@@ -164,30 +181,6 @@ func TestACheckTellsOfFailuresInALineEach(t *testing.T) {
 	}
 	if strings.Contains(out, "stderr:") || !strings.Contains(out, "mcpctl: hint: mcpctl doctor --config "+file+" a b c d e f\n") {
 		t.Errorf("got %s", out)
-	}
-}
-
-func TestAddAsksOnATerminalUnlessWithYes(t *testing.T) {
-	home := t.TempDir()
-	file := filepath.Join(home, "c.yaml")
-	args := []string{"add", "gone", "--config", file, "--", "no-such-command-anywhere"}
-	saved := func() bool {
-		_, err := os.Stat(file)
-		return err == nil
-	}
-	code, out := onTerminal(t, home, slices.Insert(slices.Clone(args), 1, "--yes")...).end()
-	if code != codeConnect || strings.Contains(out, "[y/N]") || saved() {
-		t.Errorf("with --yes: exit code %d, saved %v: %s", code, saved(), out)
-	}
-	term := onTerminal(t, home, args...)
-	term.answer("n\r")
-	if code, out := term.end(); code != codeConnect || !strings.Contains(out, "Save it all the same? [y/N]") || saved() {
-		t.Errorf("no: exit code %d, saved %v: %s", code, saved(), out)
-	}
-	term = onTerminal(t, home, args...)
-	term.answer("y\r")
-	if code, out := term.end(); code != codeOK || !saved() {
-		t.Errorf("yes: exit code %d, saved %v: %s", code, saved(), out)
 	}
 }
 

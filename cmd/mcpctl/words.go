@@ -247,8 +247,10 @@ func (a *app) unknownFlag(cmd *cobra.Command, err *pflag.NotExistError) error {
 	e := usagef("%s has no flag %s", cmd.CommandPath(), typed)
 	words := a.scan(cmd)
 	switch {
+	case cmd.Name() == "add" && a.pastedLine(cmd) != nil:
+		return a.pastedLine(cmd)
 	case cmd.Name() == "add" && words.bareCommand(addCommandAt) >= 0:
-		return usagef("the command of a server comes after --").hint("%s", words.withDash(addCommandAt))
+		return usagef("the command of a server comes after --").hint("%s", a.addCommand(words))
 	case typed == "--scope":
 		return e.hint("there is one file: --config FILE names another").hint("%s", words.without("scope"))
 	case cmd.Name() == "call" && strings.HasPrefix(typed, "--"):
@@ -438,6 +440,22 @@ func (s scanned) withDash(number int) string {
 	return line(words)
 }
 
+// addCommand returns the line that adds a command written without the -- it needs.
+func (a *app) addCommand(s scanned) string {
+	var all, before []string
+	for _, t := range s.tokens {
+		if t.kind == tokenFlag && len(all) < addCommandAt {
+			before = append(before, quoted(t.words)...) // behind it they are the command's own
+			continue
+		}
+		all = append(all, t.words...)
+	}
+	if corrected := a.assignedCommand(all); corrected != "" {
+		return strings.Replace(corrected, "mcpctl add", line(append([]string{"add"}, before...)), 1)
+	}
+	return s.withDash(addCommandAt)
+}
+
 // asCall returns the command line of a call with the flags of other tools turned into words.
 func (s scanned) asCall() string {
 	var positional, pairs, flags []string
@@ -580,6 +598,17 @@ func (a *app) hideSecretWords() {
 			continue
 		case isURL(word):
 			add(config.Server{URL: word})
+			continue
+		case looksLikeSnippet(word) && len(word) < mostJSON:
+			if servers, err := serversOf("-", word, ""); err == nil {
+				for _, s := range servers {
+					add(s)
+				}
+			}
+			continue
+		case startsAssigned(word) && slices.Contains(a.args[:i], "add"): // before a command
+			name, v, _ := assignment(word)
+			add(config.Server{Command: "x", Env: map[string]string{name: v}})
 			continue
 		default:
 			continue

@@ -50,6 +50,8 @@ type terminal struct {
 	// columns asks the terminal for its width. It is called anew each time, because windows are resized, and only if
 	// is is set. If nil, or if it answers 0, the width is unknown.
 	columns func() int
+	// lines asks for its height, in the same way.
+	lines func() int
 	// plain is set for a terminal that prints escape sequences instead of obeying them.
 	plain bool
 }
@@ -88,6 +90,13 @@ func outputTerminal(f *os.File) terminal {
 				return 0
 			}
 			return columns
+		},
+		lines: func() int {
+			_, lines, err := term.GetSize(int(f.Fd()))
+			if err != nil {
+				return 0
+			}
+			return lines
 		},
 		plain: !enableSequences(f),
 	}
@@ -146,6 +155,14 @@ func (s *IOStreams) Width() int {
 		}
 	}
 	return defaultWidth
+}
+
+// Height returns the lines of the terminal that is the error stream, where questions are asked; 0 if they are not known.
+func (s *IOStreams) Height() int {
+	if !s.stderr.is || s.stderr.lines == nil {
+		return 0
+	}
+	return s.stderr.lines()
 }
 
 // SetColor sets the rule for colours, the value of --color: auto, always or never. Anything else is an error and

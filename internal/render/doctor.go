@@ -64,6 +64,23 @@ func Doctor(w io.Writer, s Screen, reports []probe.Report, o DoctorOptions) erro
 	return err
 }
 
+// Cause writes which server failed, in what, and what to do about it: the head and the end of the report of [Doctor]. Without
+// a cause it writes nothing.
+func Cause(w io.Writer, s Screen, r probe.Report) error {
+	if r.Cause == nil {
+		return nil
+	}
+	if s.Width <= 0 {
+		s.Width = defaultWidth
+	}
+	var b strings.Builder
+	d := doctor{b: &b, s: s, r: tidy(r)}
+	d.headline()
+	d.cause(mostLines)
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
 // tidy makes the ids of a report fit to stand in a line: those of rows hold names that a server chose.
 func tidy(r probe.Report) probe.Report {
 	const longest = 40
