@@ -103,6 +103,9 @@ func (o *addOptions) run(cmd *cobra.Command, a *app, args []string) error {
 	if err := o.checkSecrets(a, server); err != nil {
 		return err
 	}
+	if err := a.allowDangers(ctx, server, o.yes || o.noCheck); err != nil {
+		return err
+	}
 	doc := addDocument{Version: documentVersion, Config: path, Server: newServerBody(server)}
 	if !o.noCheck {
 		if err := o.check(ctx, a, server, &doc); err != nil {
