@@ -196,6 +196,13 @@ func (m *memory) listed(list List) {
 // forgetTools drops the list of tools.
 func (m *memory) forgetTools() { m.learn(func(r *remembered) { r.Tools = nil }) }
 
+// RememberedTools returns the tools that a server listed when it was used last, as it sent them, however long ago that was;
+// nil if nothing is remembered. Nothing is contacted: it is for suggestions, and no answer. The server's variables are
+// replaced already.
+func (d *Dialer) RememberedTools(server config.Server) []json.RawMessage {
+	return d.memory(server).recall().Tools
+}
+
 // tools returns the list of tools, false if there is none that is young enough and worth the risk.
 func (m *memory) tools() (List, bool) {
 	r := m.recall()
