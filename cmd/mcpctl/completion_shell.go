@@ -2,14 +2,16 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"io"
+	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 
-	"github.com/mattn/go-runewidth"
 	"github.com/spf13/cobra"
 
 	"github.com/mcpctl/mcpctl/internal/render"
@@ -34,7 +36,7 @@ _mcpctl() {
         "=dirs") compopt -o dirnames -o filenames 2>/dev/null ;;
         " "*) COMPREPLY+=("${line:1}") ;;
         esac
-    done < <("${1/#\~/$HOME}" ` + completeLineCommand + ` bash "${COMP_LINE:0:COMP_POINT}" "$COMP_WORDBREAKS" "${COLUMNS:-80}" 2>/dev/null)
+    done < <("${1/#\~/$HOME}" ` + completeLineCommand + ` bash "${COMP_LINE:0:COMP_POINT}" "$COMP_WORDBREAKS" "${COLUMNS:-80}" </dev/null 2>/dev/null)
 }
 complete -o nosort -F _mcpctl mcpctl 2>/dev/null || complete -F _mcpctl mcpctl
 `
@@ -45,7 +47,7 @@ _mcpctl() {
     local line name
     local -a names shown options
     options=(-V mcpctl)
-    for line in "${(@f)$(${~words[1]} ` + completeLineCommand + ` zsh "${(j: :)words[1,CURRENT-1]} ${QIPREFIX}${IPREFIX}${PREFIX}" 2>/dev/null)}"; do
+    for line in "${(@f)$(${~words[1]} ` + completeLineCommand + ` zsh "${(j: :)words[1,CURRENT-1]} ${QIPREFIX}${IPREFIX}${PREFIX}" </dev/null 2>/dev/null)}"; do
         case $line in
         "=nospace") options+=(-S "") ;;
         "=files") compset -P '*[=@]'; _files; return ;;
@@ -79,6 +81,15 @@ func completeLine(ctx context.Context, p process) int {
 		return codeOK
 	}
 	offers, directive := offersFor(ctx, p, append(words[1:], last.text))
+	if flag, _, assigned := strings.Cut(last.text, "="); assigned && strings.HasPrefix(flag, "-") {
+		for i := range offers { // the value of --flag=value alone was asked for
+			offers[i].word = flag + "=" + offers[i].word
+		}
+	}
+	if at := strings.LastIndex("="+last.text, "=@"); shell == "bash" && directive == cobra.ShellCompDirectiveDefault && at >= 0 {
+		// Bash would look for the names of machines behind an @.
+		offers, directive = filesBehind(last.text[:at+1], last.text[at+1:])
+	}
 	offers = slices.DeleteFunc(offers, func(o offer) bool { return !strings.HasPrefix(o.word, last.text) })
 	var out strings.Builder
 	switch {
@@ -110,6 +121,29 @@ func completeLine(ctx context.Context, p process) int {
 	}
 	_, _ = io.WriteString(p.io.Out, out.String()) // nobody is there to be told
 	return codeOK
+}
+
+// filesBehind offers the files whose path begins with typed, with what stands before it.
+func filesBehind(before, typed string) ([]offer, cobra.ShellCompDirective) {
+	dir, base := filepath.Split(typed)
+	entries, err := os.ReadDir(cmp.Or(dir, "."))
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveError
+	}
+	var offers []offer
+	directive := cobra.ShellCompDirectiveNoFileComp
+	for _, e := range entries {
+		name := e.Name()
+		if !typeable(name) || !strings.HasPrefix(name, base) || base == "" && strings.HasPrefix(name, ".") {
+			continue
+		}
+		if e.IsDir() {
+			name += "/"
+			directive |= cobra.ShellCompDirectiveNoSpace
+		}
+		offers = append(offers, offer{word: before + dir + name})
+	}
+	return offers, directive
 }
 
 // offer is a word that can be put in, and what is said of it.
@@ -153,13 +187,13 @@ func writeBash(out *strings.Builder, offers []offer, last typedWord, breaks stri
 	}
 	widest := 0
 	for _, o := range words {
-		widest = max(widest, runewidth.StringWidth(o.word))
+		widest = max(widest, render.Width(o.word))
 	}
 	for _, o := range words {
 		line := o.word
 		// Less than ten columns hold no description.
 		if room := columns - widest - len("  ()") - 1; len(words) > 1 && o.about != "" && room >= 10 {
-			line += strings.Repeat(" ", widest-runewidth.StringWidth(o.word)) + "  (" + render.Cut(o.about, room) + ")"
+			line += strings.Repeat(" ", widest-render.Width(o.word)) + "  (" + render.Cut(o.about, room) + ")"
 		}
 		fmt.Fprintf(out, " %s\n", line)
 	}
@@ -205,7 +239,9 @@ func (w typedWord) completed(word, breaks string) (string, bool) {
 		case w.raw[i] == '\'' || w.raw[i] == '"':
 			return "", false // quotes that are closed already: there is no telling what would come of it
 		case strings.IndexByte(breaks, w.raw[i]) >= 0:
-			start = i + 1
+			if start = i + 1; w.raw[i] == '@' {
+				start = i // with which a word begins, for bash
+			}
 		}
 	}
 	kept := unescape(w.raw[:start], false)
