@@ -266,7 +266,7 @@ func bashQuote(word string) string {
 // but the home directory and plain variables, which are often part of the name of a file.
 func splitTyped(line string, p process) (words []string, last typedWord) {
 	var text strings.Builder
-	start, begun, quote, from := 0, false, byte(0), 0
+	start, begun, quote, from, over := 0, false, byte(0), 0, false
 	end := func(i int) {
 		if begun {
 			words = append(words, text.String())
@@ -303,12 +303,17 @@ func splitTyped(line string, p process) (words []string, last typedWord) {
 			end(i)
 		case c == ';' || c == '|' || c == '&' || c == '(':
 			end(i)
-			words = nil // another command begins
+			words, over = nil, false // another command begins
+		case c == ')':
+			words, over = nil, true // what is before it is part of a word that only a shell can make
 		case c == '~' && i == start && (i+1 == len(line) || line[i+1] == '/'):
 			text.WriteString(p.home)
 		default:
 			text.WriteByte(c)
 		}
+	}
+	if over {
+		return nil, last
 	}
 	for len(words) > 0 && strings.Contains(words[0], "=") && !strings.Contains(words[0], "/") {
 		words = words[1:] // VARIABLE=value before the command
