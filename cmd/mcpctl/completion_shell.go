@@ -304,7 +304,7 @@ func splitTyped(line string, p process) (words []string, last typedWord) {
 		case c == ';' || c == '|' || c == '&' || c == '(':
 			end(i)
 			words, over = nil, false // another command begins
-		case c == ')':
+		case c == ')' || c == '`':
 			words, over = nil, true // what is before it is part of a word that only a shell can make
 		case c == '~' && i == start && (i+1 == len(line) || line[i+1] == '/'):
 			text.WriteString(p.home)

@@ -220,7 +220,8 @@ func gitSpec(spec, separator string) (base, ref string, ok bool) {
 	for _, host := range []string{"github:", "gitlab:", "bitbucket:", "gist:"} {
 		git = git || strings.HasPrefix(spec, host)
 	}
-	if !git && !(strings.Contains(spec, "://") && strings.Contains(spec, ".git")) {
+	git = git || strings.Contains(spec, "://") && strings.Contains(spec, ".git")
+	if !git {
 		return "", "", false
 	}
 	if separator == "@" { // behind the path: before it is the user's
