@@ -372,7 +372,7 @@ func TestSelect(t *testing.T) {
 	if got, _ := ids([]string{"command.found"}, nil); got != "config.entry config.variables command.found" {
 		t.Errorf("only command.found: %s", got)
 	}
-	if got, _ := ids([]string{"command.found", "config"}, []string{"config.secrets", "config.file", "config.network", "config.tools"}); got != "config.entry config.variables command.found" {
+	if got, _ := ids([]string{"command.found", "config"}, []string{"config.secrets", "config.danger", "config.pinned", "config.file", "config.network", "config.tools"}); got != "config.entry config.variables command.found" {
 		t.Errorf("skip: %s", got)
 	}
 	if _, unmatched := ids([]string{"commando"}, []string{"config.x"}); unmatched != "commando config.x" {
