@@ -131,9 +131,15 @@ func (o *addOptions) run(cmd *cobra.Command, a *app, args []string) error {
 	return o.checkAndSave(ctx, a, path, server)
 }
 
+// has reports whether there is an entry of that name.
+func has(c *config.Config, name string) bool {
+	_, there := c.Server(name)
+	return there
+}
+
 // free returns an error if there is an entry of that name already, and it is not to be replaced.
 func (o *addOptions) free(cmd *cobra.Command, a *app, c *config.Config, name string) error {
-	if hasName(c, name) && !o.replace {
+	if has(c, name) && !o.replace {
 		return usagef("there is a server %q already", name).hint("%s", a.inserted(cmd, "--replace"))
 	}
 	return nil
@@ -141,6 +147,9 @@ func (o *addOptions) free(cmd *cobra.Command, a *app, c *config.Config, name str
 
 // checkAndSave contacts the server, unless that is not wanted, saves the entry, and says so.
 func (o *addOptions) checkAndSave(ctx context.Context, a *app, path string, server config.Server) error {
+	if err := a.allowDangers(ctx, server, o.yes || o.noCheck); err != nil {
+		return err
+	}
 	if o.asks(a) {
 		o.lend(a, nil)
 	}

@@ -113,7 +113,7 @@ func (o *addOptions) showCause(ctx context.Context, a *app, server config.Server
 	}
 	checks, _ := probe.Select(probe.Checks(), []string{"config.variables", "command", "net", "http.endpoint", "auth", "session.open", "tools.list"}, nil)
 	t := &probe.Target{
-		Server: server, Lookup: a.lookup, Home: a.home, Dialer: a.dialer(),
+		Server: server, Environment: a.environment(), Dialer: a.dialer(),
 		OnSecrets: func(secrets []string) { a.redact.Add(secrets...) },
 	}
 	bounded, cancel := context.WithTimeoutCause(ctx, causeLimit, fmt.Errorf("no cause found within %s", causeLimit))
@@ -286,8 +286,8 @@ func valuesBehind(before, after config.Server) map[string]string {
 }
 
 // unset returns the variables of an entry that have no value.
-func unset(server config.Server, lookup func(string) (string, bool), home string) []string {
-	_, _, err := server.Expand(lookup, home)
+func unset(server config.Server, env config.Environment) []string {
+	_, _, err := server.Expand(env)
 	var missing *config.UnsetError
 	if !errors.As(err, &missing) {
 		return nil
@@ -298,12 +298,13 @@ func unset(server config.Server, lookup func(string) (string, bool), home string
 			names = append(names, v.Name)
 		}
 	}
-	return unique(names)
+	slices.Sort(names)
+	return slices.Compact(names)
 }
 
 // askUnset asks for values of variables that have none, for the check.
 func (o *addOptions) askUnset(ctx context.Context, a *app, server config.Server) error {
-	for _, name := range unset(server, a.lookup, a.home) {
+	for _, name := range unset(server, a.environment()) {
 		value, err := a.asker().Input(ctx, prompt.Field{
 			Question: "Value of " + name + " for the check", Hidden: true, Help: "it is not saved, and not shown; enter alone leaves it unset",
 		})
@@ -328,7 +329,9 @@ func (o *addOptions) tellRest(a *app, server config.Server) error {
 	}
 	if o.helped {
 		b.WriteString("In one line:\n  " + line(a.addWords(server, o)) + "\n")
-		for _, name := range unset(server, without, a.home) {
+		env := a.environment()
+		env.Lookup = without
+		for _, name := range unset(server, env) {
 			b.WriteString("Before it is used: export " + name + "=…\n")
 		}
 	}

@@ -132,7 +132,7 @@ func short(err error) error {
 
 // askName asks for the name, which is suggested.
 func (o *addOptions) askName(ctx context.Context, a *app, c *config.Config, found config.Server) (string, error) {
-	taken := func(name string) bool { return hasName(c, name) && !o.replace }
+	taken := func(name string) bool { return has(c, name) && !o.replace }
 	return a.asker().Input(ctx, prompt.Field{
 		Question: "Name", Help: "what it is called on the command line", Value: suggestedName(found, taken),
 		Check: func(name string) error {

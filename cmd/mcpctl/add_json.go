@@ -367,10 +367,15 @@ func (o *addOptions) addSeveral(cmd *cobra.Command, a *app, c *config.Config, pa
 		case b.err != nil:
 		case twice:
 			b.err = usagef("there are two of that name")
-		case hasName(c, b.Name) && !o.replace:
+		case has(c, b.Name) && !o.replace:
 			b.err = usagef("there is a server %q already; to replace it: --replace", b.Name)
 		default:
 			b.err = o.writtenOut(a, s, b.server)
+		}
+	}
+	for _, b := range bodies {
+		if b.err == nil {
+			a.tellDangers(b.server)
 		}
 	}
 	if !o.noCheck {

@@ -82,6 +82,9 @@ type globalOptions struct {
 
 // run executes one command line and returns the exit code.
 func run(ctx context.Context, p process) int {
+	if len(p.args) > 0 && p.args[0] == completeLineCommand {
+		return completeLine(ctx, p)
+	}
 	a := newApp(p)
 	a.keyring = newKeyringReader(ctx, p.readKeyring)
 	a.hideSecretWords()

@@ -44,7 +44,7 @@ does no harm, or with --retry-unsafe.`,
 		Example: `  mcpctl call demo add a=1 b=2
   mcpctl call demo weather city='New York' --jq .result.structuredContent
   mcpctl call --stdio 'npx -y @example/notes' search --args @query.json`,
-		ValidArgsFunction: a.completeServers(1),
+		ValidArgsFunction: a.completeCall(true),
 		RunE:              func(cmd *cobra.Command, args []string) error { return o.run(cmd, a, args) },
 	}
 	flags := cmd.Flags()

@@ -1,12 +1,15 @@
 package main
 
 import (
+	"io"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/mcpctl/mcpctl/internal/iostreams"
 	"github.com/mcpctl/mcpctl/pkg/config"
+	"github.com/mcpctl/mcpctl/pkg/probe"
 )
 
 func newCompletionCmd() *cobra.Command {
@@ -30,9 +33,11 @@ in the shell's start file.`,
 			root, out := cmd.Root(), cmd.OutOrStdout()
 			switch args[0] {
 			case "bash":
-				return root.GenBashCompletionV2(out, true)
+				_, err := io.WriteString(out, bashScript)
+				return err
 			case "zsh":
-				return root.GenZshCompletion(out)
+				_, err := io.WriteString(out, zshScript)
+				return err
 			case "fish":
 				return root.GenFishCompletion(out, true)
 			case "powershell", "pwsh":
@@ -50,14 +55,17 @@ func (a *app) completeServers(most int) cobra.CompletionFunc {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
 		c, err := a.loadConfig(cmd.Context())
-		if err != nil {
-			return nil, cobra.ShellCompDirectiveError
+		if err != nil { // the command itself tells what is wrong, when it is run
+			a.logger.DebugContext(cmd.Context(), "nothing to complete", "error", err)
+			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
 		var words []cobra.Completion
 		for _, s := range c.Servers {
-			words = append(words, cobra.CompletionWithDesc(s.Name, s.Redacted().Target()))
+			if typeable(s.Name) && !slices.Contains(args, s.Name) {
+				words = append(words, described(s.Name, s.Redacted().Target()))
+			}
 		}
-		if _, taken := c.Server(demoName); !taken {
+		if _, taken := c.Server(demoName); !taken && !slices.Contains(args, demoName) {
 			words = append(words, cobra.CompletionWithDesc(demoName, "the built-in demonstration server"))
 		}
 		return words, cobra.ShellCompDirectiveNoFileComp
@@ -69,8 +77,10 @@ func (a *app) completeEntries(most int) cobra.CompletionFunc {
 	all := a.completeServers(most)
 	return func(cmd *cobra.Command, args []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		words, directive := all(cmd, args, word)
-		if c, err := a.loadConfig(cmd.Context()); err == nil && len(words) > len(c.Servers) {
-			words = words[:len(c.Servers)]
+		if c, err := a.loadConfig(cmd.Context()); err == nil {
+			if _, taken := c.Server(demoName); !taken {
+				words = slices.DeleteFunc(words, func(w cobra.Completion) bool { return strings.HasPrefix(w, demoName+"\t") })
+			}
 		}
 		return words, directive
 	}
@@ -88,19 +98,41 @@ func colorNames() []string {
 	return []string{iostreams.ColorAuto, iostreams.ColorAlways, iostreams.ColorNever}
 }
 
-// completeFlag returns the completion of a flag's values, nil for a flag whose values are anything.
+// completeFlag returns the completion of a flag's values. Most have values that nobody can know, and are no files.
 func completeFlag(name string) cobra.CompletionFunc {
+	fixed := func(words ...cobra.Completion) cobra.CompletionFunc {
+		return cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp)
+	}
 	switch name {
 	case "transport":
-		return cobra.FixedCompletions(transportNames(), cobra.ShellCompDirectiveNoFileComp)
-	case "ca-file", "cert-file", "key-file":
-		return func(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
-			return nil, cobra.ShellCompDirectiveDefault // names of files
+		return fixed(transportNames()...)
+	case "auth":
+		return fixed("auto", "none", "oauth")
+	case "config", "ca-file", "cert-file", "key-file", "private-key", "trace", "smoke", "baseline", "write-baseline":
+		return cobra.FixedCompletions(nil, cobra.ShellCompDirectiveDefault) // names of files
+	case "cwd", "save":
+		return cobra.FixedCompletions(nil, cobra.ShellCompDirectiveFilterDirs)
+	case "args", "data":
+		return func(_ *cobra.Command, _ []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
+			if strings.HasPrefix(word, "@") {
+				return nil, cobra.ShellCompDirectiveDefault
+			}
+			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
 	case "from":
-		return cobra.FixedCompletions(clientNames(), cobra.ShellCompDirectiveNoFileComp)
+		var words []cobra.Completion
+		for _, f := range config.Clients() {
+			words = append(words, described(f.Name, f.Title))
+		}
+		return fixed(words...)
+	case "header":
+		return fixed("Authorization: Bearer ${TOKEN}", "X-Api-Key: ${API_KEY}")
 	case "color":
-		return cobra.FixedCompletions(colorNames(), cobra.ShellCompDirectiveNoFileComp)
+		return fixed(colorNames()...)
+	case "only", "skip":
+		return fixed(checkWords(true)...)
+	case "explain":
+		return fixed(checkWords(false)...)
 	case "report":
 		return completeReport
 	case "output":
@@ -108,7 +140,21 @@ func completeFlag(name string) cobra.CompletionFunc {
 			return formatsOf(cmd), cobra.ShellCompDirectiveNoFileComp
 		}
 	}
-	return nil
+	return cobra.FixedCompletions(nil, cobra.ShellCompDirectiveNoFileComp)
+}
+
+// checkWords are the checks of doctor with their titles, and the stages if they are wanted.
+func checkWords(stages bool) []cobra.Completion {
+	var words []cobra.Completion
+	said := map[string]bool{}
+	for _, c := range probe.Checks() {
+		if s := c.Stage(); stages && !said[s] {
+			said[s] = true
+			words = append(words, cobra.CompletionWithDesc(s, "all checks of this stage"))
+		}
+		words = append(words, described(c.ID, c.Title))
+	}
+	return words
 }
 
 // formatsOf returns the values of --output that a command has.

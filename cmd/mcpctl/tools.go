@@ -37,7 +37,7 @@ SERVER is a name of the configuration, a URL, or demo; --stdio "COMMAND LINE" or
   mcpctl tools demo weather
   mcpctl tools --brief -- npx -y @example/notes ~/notes`,
 		Annotations:       listFormats(),
-		ValidArgsFunction: a.completeServers(1),
+		ValidArgsFunction: a.completeCall(false),
 		RunE:              func(cmd *cobra.Command, args []string) error { return o.run(cmd, a, args) },
 	}
 	cmd.Flags().BoolVar(&o.brief, "brief", false, "show each tool as name(param: type, optional?: type)")

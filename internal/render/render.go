@@ -96,6 +96,9 @@ func abbreviated(text string) bool {
 	return false
 }
 
+// Width returns how many columns of a terminal a text takes.
+func Width(text string) int { return ansi.StringWidth(text) }
+
 // Cut shortens text to width columns, with an ellipsis where something is missing. A width of 0 cuts nothing.
 func Cut(text string, width int) string {
 	if width <= 0 || ansi.StringWidth(text) <= width {

@@ -320,11 +320,11 @@ func checkMeansTheSame(t *testing.T, s Server) {
 		return
 	}
 	lookup := environment("A=1", "X=x$y", "Y=${A}", "HOME=/home/u")
-	before, _, err := s.Expand(lookup, "/home/u")
+	before, _, err := s.Expand(Environment{Lookup: lookup, Home: "/home/u"})
 	if err != nil {
 		return
 	}
-	after, _, err := out.Expand(lookup, "/home/u")
+	after, _, err := out.Expand(Environment{Lookup: lookup, Home: "/home/u"})
 	if err != nil {
 		t.Errorf("%+v became %+v: %v", s, out, err)
 		return

@@ -160,7 +160,7 @@ func (e *examiner) command(words []dangerWord, input []*stage, depth int) {
 			}
 		}
 	case name == "docker" || name == "podman" || name == "nerdctl":
-		e.container(name, rest)
+		e.container(rest)
 	case name == "rm" || name == "rmdir" || name == "shred" || name == "find":
 		e.remove(name, rest)
 	case name == "dd" || strings.HasPrefix(name, "mkfs"):
@@ -268,11 +268,11 @@ func (e *examiner) powershell(rest []dangerWord) {
 			e.add(DangerHidden, w.place, "powershell is given an encoded command: what it does cannot be read here")
 			return
 		case isFlag && strings.HasPrefix("command", flag) && flag != "", !isFlag:
-			text := ""
+			var text strings.Builder
 			for _, part := range rest[i:] {
-				text += part.text + " "
+				text.WriteString(strings.ToLower(part.text) + " ")
 			}
-			e.powershellText(strings.ToLower(text), w.place)
+			e.powershellText(text.String(), w.place)
 			return
 		}
 	}
@@ -293,7 +293,7 @@ func (e *examiner) powershellText(text, place string) {
 		e.add(DangerStartup, place, "powershell changes what runs at each login, which outlasts the server")
 	}
 	if has("remove-item", "rm", "del", "rd") && has("-recurse", "-r") {
-		for _, w := range strings.Fields(text) {
+		for w := range strings.FieldsSeq(text) {
 			if what := preciousPath(strings.Trim(w, `"';,`)); what != "" {
 				e.add(DangerDelete, place, "powershell removes %s", what)
 			}
@@ -338,7 +338,7 @@ func (e *examiner) interpreter(name string, rest []dangerWord) {
 }
 
 // container looks at what a container is given of the machine.
-func (e *examiner) container(name string, rest []dangerWord) {
+func (e *examiner) container(rest []dangerWord) {
 	if len(rest) > 0 && rest[0].text == "container" {
 		rest = rest[1:]
 	}

@@ -100,7 +100,7 @@ func (s *scriptExaminer) redirect(r *shell.Redirect, stmt *shell.Stmt, input []*
 	w := shellWord(r.Word)
 	s.within(r.Word)
 	switch r.Op {
-	case shell.RdrOut, shell.AppOut, shell.RdrClob, shell.RdrAll, shell.AppAll, shell.RdrInOut:
+	case shell.RdrOut, shell.AppOut, shell.RdrClob, shell.AppClob, shell.RdrAll, shell.AppAll, shell.RdrAllClob, shell.AppAllClob, shell.RdrInOut:
 		s.writesTo(w.text, "")
 		if strings.HasPrefix(w.text, "/dev/sd") || strings.HasPrefix(w.text, "/dev/nvme") || strings.HasPrefix(w.text, "/dev/disk") {
 			s.add(DangerDelete, "", "a disk is written over")
@@ -117,6 +117,7 @@ func (s *scriptExaminer) redirect(r *shell.Redirect, stmt *shell.Stmt, input []*
 		return append(slices.Clone(input), append(w.runs, &stage{files: []string{w.text}})...)
 	case shell.WordHdoc, shell.Hdoc, shell.DashHdoc:
 		return append(slices.Clone(input), w.runs...)
+	default: // a descriptor is doubled
 	}
 	return input
 }
@@ -194,7 +195,7 @@ func (s *scriptExaminer) roughly(text string) {
 		var input []*stage
 		for part := range strings.SplitSeq(line, "|") {
 			var words []dangerWord
-			for _, w := range strings.Fields(part) {
+			for w := range strings.FieldsSeq(part) {
 				words = append(words, dangerWord{text: strings.Trim(w, `"'()`)})
 			}
 			s.call(words, input)

@@ -7,6 +7,8 @@ func Checks() []Check {
 		configEntry(),
 		configVariables(),
 		configSecrets(),
+		configDanger(),
+		configPinned(),
 		configFile(),
 		configNetwork(),
 		commandFound(),

@@ -269,6 +269,25 @@ func TestWarnings(t *testing.T) {
 	}
 }
 
+// TestPinned shows that a package without a version is told of, and that it is no warning.
+func TestPinned(t *testing.T) {
+	for _, tt := range []struct{ command, message string }{
+		{"npx -y @scope/server", "no exact version: @scope/server can change by itself; with one it is written @scope/server@VERSION"},
+		{"docker run -i --rm mcp/fetch:latest", "no exact version: mcp/fetch:latest can change by itself; with one it is written mcp/fetch:VERSION"},
+		{"uvx mcp-server-fetch==1.2.3", "mcp-server-fetch==1.2.3"},
+		{"node index.js", "nothing is fetched"},
+	} {
+		words := strings.Fields(tt.command)
+		server := config.Server{Name: "s", Command: words[0], Args: words[1:], Transport: config.TransportStdio}
+		checks, _ := Select(Checks(), []string{"config.pinned"}, nil)
+		r := Run(t.Context(), &Target{Server: server}, checks)
+		i := slices.IndexFunc(r.Results, func(res Result) bool { return res.ID == "config.pinned" })
+		if i < 0 || r.Verdict != Pass || r.Results[i].Status != Pass || r.Results[i].Shown || r.Results[i].Message != tt.message {
+			t.Errorf("%s: verdict %s\n%s", tt.command, r.Verdict, statuses(r))
+		}
+	}
+}
+
 // TestRunner shows the runner itself: needs, panics, the end of the context, and no vacuous pass.
 func TestRunner(t *testing.T) {
 	ok := func(context.Context, *Target) Finding { return pass("ok") }
@@ -353,7 +372,7 @@ func TestSelect(t *testing.T) {
 	if got, _ := ids([]string{"command.found"}, nil); got != "config.entry config.variables command.found" {
 		t.Errorf("only command.found: %s", got)
 	}
-	if got, _ := ids([]string{"command.found", "config"}, []string{"config.secrets", "config.file", "config.network", "config.tools"}); got != "config.entry config.variables command.found" {
+	if got, _ := ids([]string{"command.found", "config"}, []string{"config.secrets", "config.danger", "config.pinned", "config.file", "config.network", "config.tools"}); got != "config.entry config.variables command.found" {
 		t.Errorf("skip: %s", got)
 	}
 	if _, unmatched := ids([]string{"commando"}, []string{"config.x"}); unmatched != "commando config.x" {

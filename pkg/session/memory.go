@@ -28,6 +28,8 @@ const memoryVersion = 1
 // memory is what is remembered of one server. All methods of a nil memory do nothing.
 type memory struct {
 	path string
+	// elsewhere is where the tools are remembered for suggestions, whatever the working directory is; "" if that is path.
+	elsewhere string
 	// near is set for a server on this machine: it costs next to nothing to list its tools, and somebody may be at work on it.
 	near bool
 
@@ -59,6 +61,9 @@ func (d *Dialer) memory(server config.Server) *memory {
 		return nil
 	}
 	m := &memory{path: filepath.Join(d.CacheDir, "servers", key+".json"), near: near(server)}
+	if server.Command != "" && !filepath.IsAbs(server.Cwd) {
+		m.elsewhere = d.elsewhere(server)
+	}
 	data, err := readMemory(m.path)
 	if err != nil || json.Unmarshal(data, &m.what) != nil || m.what.Version != memoryVersion {
 		m.what = remembered{}
@@ -141,12 +146,12 @@ func (m *memory) learn(change func(*remembered)) {
 	if err != nil || string(before) == string(after) {
 		return
 	}
-	m.write(after)
+	m.write(m.path, after)
 }
 
 // write replaces the file in one step. Only its owner may read it. Where that does not work, nothing is remembered.
-func (m *memory) write(data []byte) {
-	dir := filepath.Dir(m.path)
+func (m *memory) write(path string, data []byte) {
+	dir := filepath.Dir(path)
 	if os.MkdirAll(dir, 0o700) != nil {
 		return
 	}
@@ -159,7 +164,7 @@ func (m *memory) write(data []byte) {
 		err = cerr
 	}
 	if err == nil {
-		err = os.Rename(f.Name(), m.path)
+		err = os.Rename(f.Name(), path)
 	}
 	if err != nil {
 		_ = os.Remove(f.Name())
@@ -191,10 +196,46 @@ func (m *memory) listed(list List) {
 		return
 	}
 	m.learn(func(r *remembered) { r.Tools, r.ToolsAt = list.Items, time.Now() })
+	if m == nil || m.elsewhere == "" {
+		return
+	}
+	if data, err := json.Marshal(remembered{Version: memoryVersion, Tools: list.Items, ToolsAt: time.Now()}); err == nil {
+		m.write(m.elsewhere, data)
+	}
 }
 
 // forgetTools drops the list of tools.
 func (m *memory) forgetTools() { m.learn(func(r *remembered) { r.Tools = nil }) }
+
+// RememberedTools returns the tools that a server listed when it was used last, as it sent them, however long ago that was;
+// nil if nothing is remembered. Nothing is contacted: it is for suggestions, and no answer. The server's variables are
+// replaced already.
+func (d *Dialer) RememberedTools(server config.Server) []json.RawMessage {
+	m := d.memory(server)
+	if tools := m.recall().Tools; tools != nil || m == nil || m.elsewhere == "" {
+		return tools
+	}
+	// It was used in another directory: most servers have the same tools everywhere.
+	var r remembered
+	data, err := readMemory(m.elsewhere)
+	if err != nil || json.Unmarshal(data, &r) != nil || r.Version != memoryVersion {
+		return nil
+	}
+	return r.Tools
+}
+
+// elsewhere returns the file for suggestions about a command that is started in the working directory, "" for none.
+func (d *Dialer) elsewhere(server config.Server) string {
+	server.Cwd = string(filepath.Separator) + filepath.Join("?", server.Cwd) // no directory has that name
+	if filepath.VolumeName(d.CacheDir) != "" {
+		server.Cwd = filepath.VolumeName(d.CacheDir) + server.Cwd
+	}
+	key, err := entryHash(server)
+	if err != nil {
+		return ""
+	}
+	return filepath.Join(d.CacheDir, "servers", key+"-tools.json")
+}
 
 // tools returns the list of tools, false if there is none that is young enough and worth the risk.
 func (m *memory) tools() (List, bool) {
