@@ -159,13 +159,10 @@ func (o *addOptions) checkAndSave(ctx context.Context, a *app, path string, serv
 			return err
 		}
 	}
-	var dropped []string
 	err := config.EditContext(ctx, path, func(d *config.Document) error {
 		switch has := d.Has(server.Name); {
 		case has && o.replace:
 			doc.Replaced = server.Name
-			old, _ := d.Server(server.Name)
-			dropped = withoutFlags(old)
 			return d.Replace(server)
 		default:
 			doc.Added = server.Name
@@ -174,13 +171,6 @@ func (o *addOptions) checkAndSave(ctx context.Context, a *app, path string, serv
 	})
 	if err != nil {
 		return err
-	}
-	if len(dropped) > 0 {
-		verb := "is"
-		if len(dropped) > 1 {
-			verb = "are"
-		}
-		a.note(fmt.Sprintf("the old entry's %s %s gone; mcpctl set sets them again", strings.Join(dropped, ", "), verb))
 	}
 	if a.json() {
 		return a.print(ctx, doc)
@@ -194,17 +184,6 @@ func (o *addOptions) checkAndSave(ctx context.Context, a *app, path string, serv
 		return err
 	}
 	return o.tellRest(a, server)
-}
-
-// withoutFlags returns the keys of an entry for which add has no flags.
-func withoutFlags(s config.Server) []string {
-	var keys []string
-	for _, key := range []string{"breaker", "health", "keepalive", "oauth", "retry", "smoke"} {
-		if s.Sources[key].Kind == "entry" {
-			keys = append(keys, key)
-		}
-	}
-	return keys
 }
 
 // server returns the entry that the words and flags describe.

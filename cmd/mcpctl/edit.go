@@ -183,53 +183,5 @@ func (a *app) edit(ctx context.Context, path string, doc editDocument, done stri
 	return err
 }
 
-func newRenameCmd(a *app) *cobra.Command {
-	return &cobra.Command{
-		Use:   "rename NAME NEWNAME",
-		Short: "Give a server another name",
-		Long: `Give a server another name. It keeps its place in the file, its comments and all
-its values.`,
-		Example: "  mcpctl rename notes old-notes",
-		Aliases: []string{"mv"},
-		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) != 2 {
-				return usagef("%s takes the name and the new one", cmd.CommandPath()).hint("%s", usageLine(cmd))
-			}
-			return nil
-		},
-		ValidArgsFunction: a.completeEntries(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			path, err := a.editablePath()
-			if err != nil {
-				return err
-			}
-			c, err := a.loadEditable(cmd.Context())
-			if err != nil {
-				return err
-			}
-			if _, ok := c.Server(args[0]); !ok {
-				return a.notFound(cmd.Context(), c, args[0])
-			}
-			if err := config.EditContext(cmd.Context(), path, func(d *config.Document) error { return d.Rename(args[0], args[1]) }); err != nil {
-				return err
-			}
-			if a.json() {
-				return a.print(cmd.Context(), renameDocument{Version: documentVersion, Config: path, Renamed: args[0], Name: args[1]})
-			}
-			_, err = fmt.Fprintf(a.out(), "renamed %s to %s\n", quoted(args)[0], quoted(args)[1])
-			return err
-		},
-	}
-}
-
-// renameDocument is the output of rename.
-type renameDocument struct {
-	Version int    `json:"version"`
-	Config  string `json:"config"`
-	// Renamed is the old name, and Name the new one.
-	Renamed string `json:"renamed"`
-	Name    string `json:"name"`
-}
-
 // sortedKeys returns the keys of a map in order.
 func sortedKeys(m map[string]string) []string { return slices.Sorted(maps.Keys(m)) }

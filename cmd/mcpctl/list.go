@@ -33,9 +33,6 @@ const (
 
 type listOptions struct {
 	check bool
-	// enabled and disabled leave the others out, and kind all but one transport.
-	enabled, disabled bool
-	kind              string
 	serverFlags
 }
 
@@ -45,8 +42,8 @@ func newListCmd(a *app) *cobra.Command {
 		Use:   "list [NAME...]",
 		Short: "List the servers, and check that they work",
 		Long: `List the servers of the configuration, or those that are named; quoted globs may
-stand for several, and flags leave others out. With --check all are contacted at
-once, each within its own limits, and the exit code is 1 if any of them fails.`,
+stand for several. With --check all are contacted at once, each within its own
+limits, and the exit code is 1 if any of them fails.`,
 		Example: `  mcpctl list
   mcpctl list --check 'prod-*'
   mcpctl list --from cursor
@@ -57,35 +54,8 @@ once, each within its own limits, and the exit code is 1 if any of them fails.`,
 	}
 	cmd.Aliases = []string{"ls"}
 	cmd.Flags().BoolVar(&o.check, "check", false, "contact the servers, and show their state")
-	o.registerFilters(cmd)
 	o.registerList(cmd)
 	return cmd
-}
-
-// registerFilters registers the flags that leave servers out.
-func (o *listOptions) registerFilters(cmd *cobra.Command) {
-	flags := cmd.Flags()
-	flags.BoolVar(&o.enabled, "enabled", false, "only those that are enabled")
-	flags.BoolVar(&o.disabled, "disabled", false, "only those that are disabled")
-	flags.StringVar(&o.kind, "kind", "", "only those of this `transport`: http, sse, stdio or auto")
-	_ = cmd.RegisterFlagCompletionFunc("kind", cobra.FixedCompletions(transportNames(), cobra.ShellCompDirectiveNoFileComp))
-}
-
-// filtered returns the servers that the flags leave.
-func (o *listOptions) filtered(servers []config.Server) ([]config.Server, error) {
-	if o.enabled && o.disabled {
-		return nil, usagef("--enabled and --disabled leave nothing: choose one")
-	}
-	var kind config.Transport
-	if o.kind != "" {
-		var err error
-		if kind, err = config.ParseTransport(o.kind); err != nil {
-			return nil, usagef("--kind: %s", err)
-		}
-	}
-	return slices.DeleteFunc(servers, func(s config.Server) bool {
-		return o.enabled && !s.Enabled || o.disabled && s.Enabled || kind != "" && s.Transport != kind
-	}), nil
 }
 
 // newStatusCmd is the name that others have for list --check.
@@ -189,14 +159,7 @@ func (o *listOptions) run(cmd *cobra.Command, a *app, args []string) error {
 	if err != nil {
 		return err
 	}
-	if servers, err = o.filtered(servers); err != nil {
-		return err
-	}
 	a.tellNotes(c.Path, c.Notes)
-	if len(servers) == 0 && len(c.Servers) > 0 && !o.check && !a.json() {
-		a.note(fmt.Sprintf("none of the %s is like that", plural(len(c.Servers), "server")))
-		return nil
-	}
 	for i := range servers {
 		if servers[i].Err == nil {
 			if err := o.apply(cmd.Flags(), &servers[i]); err != nil {
@@ -339,9 +302,6 @@ func (o *listOptions) runCheck(cmd *cobra.Command, a *app, servers []config.Serv
 	ctx := cmd.Context()
 	want := func(s config.Server) bool { return s.Enabled || o.includeDisabled }
 	if !slices.ContainsFunc(servers, want) {
-		if len(servers) == 0 && len(a.config.Servers) > 0 {
-			return usagef("nothing to check: none of the %s is like that", plural(len(a.config.Servers), "server"))
-		}
 		if len(servers) == 0 {
 			return usagef("nothing to check: no servers %s", a.configPlace()).hint("mcpctl add %sNAME URL", a.configWords())
 		}
