@@ -67,8 +67,6 @@ func (a *app) unknownCommand(root *cobra.Command, args []string) error {
 	switch word {
 	case "add-json":
 		return addJSON(args[1:])
-	case "set":
-		return a.noSet(args[1:])
 	}
 	e := usagef("there is no command %q", word)
 	for _, t := range topics() {
@@ -93,19 +91,6 @@ func (a *app) unknownCommand(root *cobra.Command, args []string) error {
 		e.hint("mcpctl help")
 	}
 	return e
-}
-
-// noSet is the error for set NAME KEY=VALUE.
-func (a *app) noSet(args []string) error {
-	e := usagef("there is no command \"set\": an entry is edited in the file, or replaced")
-	if path, err := a.configPath(); err == nil && path != "-" {
-		e.hint("the file: %s", toolargs.Quote(path))
-	}
-	name := "NAME"
-	if len(args) > 0 && config.ValidateName(args[0]) == nil {
-		name = toolargs.Quote(args[0])
-	}
-	return e.hint("or a new entry in place of the old: mcpctl add --replace %s%s …", a.configWords(), name)
 }
 
 // isServer reports whether word names a server.
@@ -618,6 +603,16 @@ func (a *app) hideSecretWords() {
 			continue
 		case isURL(word):
 			add(config.Server{URL: word})
+			continue
+		case strings.HasPrefix(word, "headers."):
+			value = strings.Replace(strings.TrimPrefix(word, "headers."), "=", ":", 1)
+		case strings.HasPrefix(word, "env."):
+			value = strings.TrimPrefix(word, "env.")
+		case strings.HasPrefix(word, "url="):
+			add(config.Server{URL: strings.TrimPrefix(word, "url=")})
+			continue
+		case strings.HasPrefix(word, "proxy="):
+			a.redact.Add(config.ProxySecrets(strings.TrimPrefix(word, "proxy="))...)
 			continue
 		default:
 			continue
