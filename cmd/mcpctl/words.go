@@ -64,8 +64,7 @@ func (a *app) unknownCommand(root *cobra.Command, args []string) error {
 			return usagef("there is no command %q", word).hint("%s", a.corrected(word, h.meant...))
 		}
 	}
-	switch word {
-	case "add-json":
+	if word == "add-json" {
 		return addJSON(args[1:])
 	}
 	e := usagef("there is no command %q", word)
