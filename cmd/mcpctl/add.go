@@ -93,13 +93,15 @@ replaced when the server is used, and the value stays out of the file.
 
 // addDocument is the output of add.
 type addDocument struct {
-	Version  int          `json:"version"`
-	Config   string       `json:"config"`
-	Added    string       `json:"added,omitempty"`
-	Replaced string       `json:"replaced,omitempty"`
-	Server   serverBody   `json:"server"`
-	Tools    []string     `json:"tools,omitempty"`
-	Session  *sessionBody `json:"session,omitempty"`
+	Version  int    `json:"version"`
+	Config   string `json:"config"`
+	Added    string `json:"added,omitempty"`
+	Replaced string `json:"replaced,omitempty"`
+	// Kept are the keys of the replaced entry that no flag of add sets.
+	Kept    []string     `json:"kept,omitempty"`
+	Server  serverBody   `json:"server"`
+	Tools   []string     `json:"tools,omitempty"`
+	Session *sessionBody `json:"session,omitempty"`
 }
 
 func (o *addOptions) run(cmd *cobra.Command, a *app, args []string) error {
@@ -159,10 +161,14 @@ func (o *addOptions) checkAndSave(ctx context.Context, a *app, path string, serv
 			return err
 		}
 	}
+	var kept []string
 	err := config.EditContext(ctx, path, func(d *config.Document) error {
 		switch has := d.Has(server.Name); {
 		case has && o.replace:
 			doc.Replaced = server.Name
+			if old, _ := d.Server(server.Name); old.Err == nil {
+				kept = keepUpkeep(&server, old)
+			}
 			return d.Replace(server)
 		default:
 			doc.Added = server.Name
@@ -172,8 +178,12 @@ func (o *addOptions) checkAndSave(ctx context.Context, a *app, path string, serv
 	if err != nil {
 		return err
 	}
+	doc.Kept = kept
 	if a.json() {
 		return a.print(ctx, doc)
+	}
+	if len(kept) > 0 {
+		a.note("kept from the old entry: " + strings.Join(kept, ", "))
 	}
 	verb := "added"
 	if doc.Replaced != "" {
@@ -184,6 +194,26 @@ func (o *addOptions) checkAndSave(ctx context.Context, a *app, path string, serv
 		return err
 	}
 	return o.tellRest(a, server)
+}
+
+// keepUpkeep gives the server those values of the old entry that no flag of add sets, so that replacing the target does
+// not lose them, and returns their keys. A health check of a tool that is now left out is not kept.
+func keepUpkeep(server *config.Server, old config.Server) (kept []string) {
+	keep := func(key string, set bool, take func()) {
+		if _, own := server.Sources[key]; set && !own {
+			take()
+			kept = append(kept, key)
+		}
+	}
+	keep("max_timeout", old.MaxTimeout != 0 && server.MaxTimeout == 0, func() { server.MaxTimeout = old.MaxTimeout })
+	keep("session_wait", old.SessionWait != 0 && server.SessionWait == 0, func() { server.SessionWait = old.SessionWait })
+	keep("keepalive", old.Keepalive != 0, func() { server.Keepalive = old.Keepalive })
+	keep("retry", old.Retry != config.Retry{}, func() { server.Retry = old.Retry })
+	keep("breaker", old.Breaker != config.Breaker{}, func() { server.Breaker = old.Breaker })
+	keep("health", old.Health != nil && server.Tools.Allows(old.Health.Tool), func() { server.Health = old.Health })
+	smoke := !slices.ContainsFunc(old.Smoke, func(c config.Smoke) bool { return !server.Tools.Allows(c.Tool) })
+	keep("smoke", len(old.Smoke) > 0 && smoke, func() { server.Smoke = old.Smoke })
+	return kept
 }
 
 // server returns the entry that the words and flags describe.

@@ -183,5 +183,16 @@ func (a *app) edit(ctx context.Context, path string, doc editDocument, done stri
 	return err
 }
 
+// unique returns the words without repetitions.
+func unique(words []string) []string {
+	var out []string
+	for _, w := range words {
+		if !slices.Contains(out, w) {
+			out = append(out, w)
+		}
+	}
+	return out
+}
+
 // sortedKeys returns the keys of a map in order.
 func sortedKeys(m map[string]string) []string { return slices.Sorted(maps.Keys(m)) }

@@ -32,7 +32,10 @@ const (
 )
 
 type listOptions struct {
-	check bool
+	check     bool
+	enabled   bool
+	disabled  bool
+	transport []string
 	serverFlags
 }
 
@@ -55,7 +58,33 @@ limits, and the exit code is 1 if any of them fails.`,
 	cmd.Aliases = []string{"ls"}
 	cmd.Flags().BoolVar(&o.check, "check", false, "contact the servers, and show their state")
 	o.registerList(cmd)
+	cmd.Flags().BoolVar(&o.enabled, "enabled", false, "only those that are enabled")
+	cmd.Flags().BoolVar(&o.disabled, "disabled", false, "only those that are disabled")
+	cmd.Flags().StringSliceVarP(&o.transport, "transport", "t", nil, "only those with this `transport`; repeatable")
 	return cmd
+}
+
+// filter returns the servers that the flags select, and what is wrong with the flags.
+func (o *listOptions) filter(a *app, servers []config.Server) ([]config.Server, error) {
+	if o.enabled && o.disabled {
+		return nil, usagef("--enabled and --disabled: choose one").hint("without either, all are listed")
+	}
+	var transports []config.Transport
+	for _, word := range o.transport {
+		transport, err := config.ParseTransport(word)
+		if err != nil {
+			return nil, usagef("--transport: %s", err)
+		}
+		transports = append(transports, transport)
+	}
+	selected := slices.DeleteFunc(servers, func(s config.Server) bool {
+		return o.enabled && !s.Enabled || o.disabled && s.Enabled ||
+			len(transports) > 0 && !slices.Contains(transports, s.Transport)
+	})
+	if len(selected) == 0 && len(servers) > 0 && !a.json() {
+		a.note("no server is like that")
+	}
+	return selected, nil
 }
 
 // newStatusCmd is the name that others have for list --check.
@@ -157,6 +186,9 @@ func (o *listOptions) run(cmd *cobra.Command, a *app, args []string) error {
 		return a.notFound(cmd.Context(), c, missing.Name)
 	}
 	if err != nil {
+		return err
+	}
+	if servers, err = o.filter(a, servers); err != nil {
 		return err
 	}
 	a.tellNotes(c.Path, c.Notes)

@@ -610,6 +610,16 @@ func (a *app) hideSecretWords() {
 			name, v, _ := assignment(word)
 			add(config.Server{Command: "x", Env: map[string]string{name: v}})
 			continue
+		case strings.HasPrefix(word, "headers."):
+			value = strings.Replace(strings.TrimPrefix(word, "headers."), "=", ":", 1)
+		case strings.HasPrefix(word, "env."):
+			value = strings.TrimPrefix(word, "env.")
+		case strings.HasPrefix(word, "url="):
+			add(config.Server{URL: strings.TrimPrefix(word, "url=")})
+			continue
+		case strings.HasPrefix(word, "proxy="):
+			a.redact.Add(config.ProxySecrets(strings.TrimPrefix(word, "proxy="))...)
+			continue
 		default:
 			continue
 		}
