@@ -198,8 +198,7 @@ func classify(err error, interrupted bool) (failure, bool) {
 	if errors.As(err, &named) && f.Server == "" {
 		f.Server = named.server
 	}
-	var kept *keptError
-	if errors.As(err, &kept) {
+	if kept, ok := errors.AsType[*keptError](err); ok {
 		f.addHint("what was typed is kept: " + toolargs.Quote(kept.file))
 	}
 	return f, failed

@@ -36,15 +36,14 @@ func flatten(err error) []*Error {
 	if err == nil {
 		return nil
 	}
-	var one *Error
-	if joined, ok := err.(interface{ Unwrap() []error }); ok { //nolint:errorlint // the tree is walked here
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
 		var all []*Error
 		for _, e := range joined.Unwrap() {
 			all = append(all, flatten(e)...)
 		}
 		return all
 	}
-	if errors.As(err, &one) {
+	if one, ok := errors.AsType[*Error](err); ok {
 		return []*Error{one}
 	}
 	return []*Error{{Message: err.Error()}}
