@@ -1,36 +1,9 @@
 package main
 
 import (
-	"slices"
 	"strings"
 	"testing"
-
-	"github.com/spf13/cobra"
 )
-
-// TestCompleteKeys holds the keys of an entry, and the values that some have.
-func TestCompleteKeys(t *testing.T) {
-	words, directive := completeKeys("")
-	if directive&cobra.ShellCompDirectiveNoSpace == 0 {
-		t.Error("a space would come before the value")
-	}
-	for _, want := range []string{"url=\twhere an HTTP server is", "headers.\t"} {
-		if !slices.ContainsFunc(words, func(w cobra.Completion) bool { return strings.HasPrefix(w, want) }) {
-			t.Errorf("no %q in %q", want, words)
-		}
-	}
-	for word, want := range map[string]string{
-		"enabled=": "enabled=true enabled=false", "transport=h": "transport=auto transport=http transport=sse transport=stdio",
-		"timeout=": "timeout=30s timeout=1m timeout=5m", "url=": "", "nothing=": "",
-	} {
-		if words, _ := completeKeys(word); strings.Join(words, " ") != want {
-			t.Errorf("%s: %q, want %q", word, words, want)
-		}
-	}
-	if _, directive := completeKeys("tls.ca_file="); directive != cobra.ShellCompDirectiveDefault {
-		t.Errorf("a file is not completed as one: %d", directive)
-	}
-}
 
 // TestCompletedWords holds how words come back for bash, behind what is typed.
 func TestCompletedWords(t *testing.T) {

@@ -208,8 +208,11 @@ func unusable(items []*importItem, explicit bool) error {
 	return items[0].err
 }
 
-// consent asks, unless the answer was given beforehand.
+// consent warns of what looks dangerous, and asks, unless the answer was given beforehand. Nothing is started by importing.
 func (o *importOptions) consent(cmd *cobra.Command, a *app, file string, wanted []*importItem, explicit bool) error {
+	for _, i := range wanted {
+		a.tellDangers(i.server)
+	}
 	if o.yes || explicit && !a.canPrompt() {
 		return nil
 	}
