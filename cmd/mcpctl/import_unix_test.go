@@ -37,7 +37,7 @@ func TestImportAsksOnce(t *testing.T) {
 		{"yes", "y\r", codeOK, true},
 		{"no", "n\r", codeFailed, false},
 		{"an empty line", "\r", codeFailed, false},
-		{"escape", "\x1b\r", codeFailed, false},
+		{"escape", "\x1b", codeInterrupted, false},
 		{"the end of input", "\x04", codeFailed, false},
 		{"Ctrl-C", "\x03", codeInterrupted, false},
 	} {
