@@ -379,6 +379,7 @@ The files of other clients (Claude Desktop, Claude Code, Cursor, VS Code,
 Windsurf, Cline, Gemini CLI, Zed) are read as they are, each with its own keys
 and variables: --config FILE takes one, which is how a pipeline checks the file
 of a repository, and --from CLIENT finds the user's own. They are never edited.
+mcpctl import takes their servers over into this file.
 
 mcpctl get NAME shows each value and where it comes from.
 `

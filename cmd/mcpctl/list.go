@@ -276,7 +276,9 @@ func (a *app) overview(cmd *cobra.Command) error {
 		return err
 	}
 	lines := []string{"No servers yet. Add one: mcpctl add NAME URL, or try the built-in one: mcpctl tools demo"}
-	lines = append(lines, a.offers(cmd.Context())...)
+	if offers := a.offers(cmd.Context()); len(offers) > 0 {
+		lines = append(append(lines, offers...), "To keep them here: mcpctl import")
+	}
 	_, err = io.WriteString(a.out(), strings.Join(lines, "\n")+"\n")
 	return err
 }

@@ -91,7 +91,7 @@ func newRootCmd(a *app) *cobra.Command {
 	list, get, status := newListCmd(a), newGetCmd(a), newStatusCmd(a)
 	tools, call, ping, doctor := newToolsCmd(a), newCallCmd(a), newPingCmd(a), newDoctorCmd(a)
 	a.registerFrom(list, get, status, tools, call, ping, doctor)
-	add(groupServers, newAddCmd(a), list, get, newRemoveCmd(a), newEnableCmd(a), newDisableCmd(a))
+	add(groupServers, newAddCmd(a), list, get, newRemoveCmd(a), newEnableCmd(a), newDisableCmd(a), newImportCmd(a))
 	add(groupUse, tools, call, ping, doctor)
 	add(groupOther, newCompletionCmd(), newVersionCmd(a), newDemoServerCmd(a))
 	help := newHelpCmd(a)
@@ -126,7 +126,7 @@ func (a *app) prepare(cmd *cobra.Command) error {
 	if g.config == "" && cmd.Flags().Changed("config") {
 		return usagef("--config: the name of the file is empty")
 	}
-	if f := cmd.Flags().Lookup("from"); f != nil && f.Changed && g.from == "" {
+	if f := cmd.Flags().Lookup("from"); f != nil && f.Changed && f.Value.String() == "" {
 		return usagef("--from: the name of the client is empty").hint("known are %s", strings.Join(clientNames(), ", "))
 	}
 	if err := a.checkFormat(cmd); err != nil {

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"net"
 	"net/url"
 	"regexp"
@@ -566,27 +565,7 @@ func secretReference(server, header, value string) string {
 }
 
 // variableFor makes a name for the variable that holds a secret of a server.
-func variableFor(server, name string) string {
-	if strings.EqualFold(name, "authorization") {
-		name = "token"
-	}
-	upper := func(s string) string {
-		return strings.Trim(strings.Map(func(r rune) rune {
-			switch {
-			case r >= 'a' && r <= 'z':
-				return r - 'a' + 'A'
-			case r >= 'A' && r <= 'Z', r >= '0' && r <= '9':
-				return r
-			}
-			return '_'
-		}, s), "_")
-	}
-	server, name = upper(server), upper(name)
-	if server == "" || server[0] >= '0' && server[0] <= '9' {
-		server = "MCP"
-	}
-	return strings.TrimSuffix(fmt.Sprintf("%s_%s", server, name), "_")
-}
+func variableFor(server, name string) string { return config.VariableFor(server, name) }
 
 // hideSecretWords makes the secrets among the words of the command line, and those of the environment's proxies, masked in whatever is said about them.
 func (a *app) hideSecretWords() {

@@ -9,11 +9,30 @@ import (
 // readEnvFile returns the variables of a file with a NAME=value in each line. Values may stand in quotes; # begins a
 // comment, and export may stand before the name. Nothing in a value is replaced.
 func readEnvFile(path string) (map[string]string, error) {
-	data, err := readFile(path)
+	lines, err := readEnvLines(path)
 	if err != nil {
 		return nil, err
 	}
 	found := map[string]string{}
+	for _, l := range lines {
+		found[l.name] = l.value
+	}
+	return found, nil
+}
+
+// envLine is a variable in a file of them.
+type envLine struct {
+	name, value string
+	line        int
+}
+
+// readEnvLines returns the variables of a file in its order, one that is set twice twice.
+func readEnvLines(path string) ([]envLine, error) {
+	data, err := readFile(path)
+	if err != nil {
+		return nil, err
+	}
+	var found []envLine
 	text := strings.TrimPrefix(string(data), byteOrderMark)
 	for i, line := range strings.Split(text, "\n") {
 		line = strings.TrimSpace(line)
@@ -25,7 +44,7 @@ func readEnvFile(path string) (map[string]string, error) {
 		if !ok || !validEnvName(name) || strings.ContainsRune(value, 0) {
 			return nil, &Error{File: path, Line: i + 1, Message: "is not NAME=value", Hint: "write one variable in each line"}
 		}
-		found[name] = envValue(strings.TrimSpace(value))
+		found = append(found, envLine{name, envValue(strings.TrimSpace(value)), i + 1})
 	}
 	return found, nil
 }

@@ -36,9 +36,13 @@ type Foreign struct {
 	EnvFile string
 	// Project is the directory that ${workspaceFolder} stands for, "" if there is none.
 	Project string
+	// File is where the entry stands.
+	File string
 
 	// startLimit is the entry's own limit for the start.
 	startLimit time.Duration
+	// lines are where the keys of the entry stand, nested ones as "env.TOKEN", and the entry itself as "".
+	lines map[string]int
 }
 
 // Note is a key in another client's file that mcpctl has no place for.
@@ -273,7 +277,7 @@ func textsOf(list *yaml.Node) []string {
 
 // server reads one entry.
 func (r *foreignReader) server(f field, project string) Server {
-	s := Server{Name: f.name, Enabled: true, Foreign: &Foreign{Format: r.format, Project: project}}
+	s := Server{Name: f.name, Enabled: true, Foreign: &Foreign{Format: r.format, Project: project, File: r.file}}
 	e := &entry{scope: r.scope(f.name), key: f.key, at: map[string]*yaml.Node{}, written: map[string]string{}}
 	if f.value.Kind == yaml.MappingNode {
 		for _, f := range e.fields(f.value, "") {
@@ -293,11 +297,21 @@ func (r *foreignReader) server(f field, project string) Server {
 	} else {
 		e.fail(f.value, "", "want an object with command or url, found "+describe(f.value), "")
 	}
+	s.Foreign.lines = e.lines()
 	r.templates(&s)
 	e.check(s)
 	s.Transport = impliedTransport(s)
 	s.Err = e.err()
 	return s
+}
+
+// lines returns where the keys of the entry stand.
+func (e *entry) lines() map[string]int {
+	lines := map[string]int{"": e.key.Line}
+	for key, at := range e.at {
+		lines[key] = at.Line
+	}
+	return lines
 }
 
 // ownKeys are keys of ours that no client has: whoever writes one into another client's file means it for mcpctl.
