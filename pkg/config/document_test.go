@@ -2,6 +2,8 @@ package config
 
 import (
 	"errors"
+	"fmt"
+	"math"
 	"reflect"
 	"slices"
 	"strings"
@@ -351,6 +353,74 @@ func TestWrittenTextIsReadAsItWas(t *testing.T) {
 				t.Errorf("%q: got %+v, want %+v, text:\n%s", value, got, s, text)
 			}
 		}
+	}
+}
+
+func TestAddAll(t *testing.T) {
+	servers := func(names ...string) []Server {
+		var all []Server
+		for _, name := range names {
+			all = append(all, Server{Name: name, Command: "run", Enabled: true})
+		}
+		return all
+	}
+	for _, text := range []string{
+		"", "# c\n", "version: 1\nservers:\n", "servers: {}\n", handWritten,
+		"servers: {a: {command: x}}\n", "servers:\n  a: {command: x}\n\n  b: {command: y}\n# end\ndefaults:\n  timeout: 1m\n",
+	} {
+		one, err := edited(text, func(d *Document) error {
+			for _, s := range servers("one", "two", "three") {
+				if err := d.Add(s); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		all, err := edited(text, func(d *Document) error { return d.AddAll(servers("one", "two", "three")) })
+		if err != nil || all != one {
+			t.Errorf("%v, together:\n%s\none by one:\n%s", err, all, one)
+		}
+	}
+	for want, names := range map[string][]string{
+		`config.yaml: server "notes": is there already; replace it, or choose another name`:                     {"a", "b", "notes"},
+		`config.yaml: server "b": is there already; replace it, or choose another name`:                         {"a", "b", "b"},
+		`server "-b": the name of a server must not begin with -, as a flag does; use letters, digits, - and _`: {"a", "-b"},
+	} {
+		d, err := newDocument("config.yaml", handWritten)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := d.AddAll(servers(names...)); err == nil || err.Error() != want || d.text != handWritten || d.Has("a") {
+			t.Errorf("got %v, want %s", err, want)
+		}
+	}
+}
+
+// TestAddAllIsLinear compares two sizes, since machines differ: what takes four times as many servers may take more than
+// four times as long, but not sixteen times.
+func TestAddAllIsLinear(t *testing.T) {
+	took := func(n int) time.Duration {
+		var all []Server
+		for i := range n {
+			all = append(all, Server{Name: fmt.Sprintf("s%d", i), Command: "run", Args: []string{"a", "b"}, Env: map[string]string{"A": "b"}, Enabled: true})
+		}
+		best := time.Duration(math.MaxInt64)
+		for range 3 {
+			start := time.Now()
+			if _, err := edited(handWritten, func(d *Document) error { return d.AddAll(all) }); err != nil {
+				t.Fatal(err)
+			}
+			best = min(best, time.Since(start))
+		}
+		return best
+	}
+	few, many := took(300), took(1200)
+	t.Logf("300 servers in %v, 1200 in %v", few, many)
+	if many > 10*few {
+		t.Errorf("300 servers take %v, and 1200 take %v", few, many)
 	}
 }
 

@@ -16,7 +16,12 @@ import (
 	"go.uber.org/goleak"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	if file := os.Getenv(editFileVariable); file != "" {
+		os.Exit(editAsProcess(file))
+	}
+	goleak.VerifyTestMain(m)
+}
 
 // parse returns the configuration in text, which must have no error of its own.
 func parse(t *testing.T, text string) *Config {
