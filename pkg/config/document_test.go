@@ -436,7 +436,7 @@ func FuzzEdit(f *testing.F) {
 		if err != nil {
 			return
 		}
-		before, names := d.cfg.Servers, d.Names()
+		before, names, old := d.cfg.Servers, d.Names(), *d
 		if op < 128 && op%6 != 0 && len(names) > 0 {
 			name = names[int(op)/6%len(names)]
 		}
@@ -477,5 +477,72 @@ func FuzzEdit(f *testing.F) {
 				t.Fatalf("%q: %+v, want %+v, text:\n%s", name, now, s, d.text)
 			}
 		}
+		if err == nil {
+			checkOtherLines(t, &old, d, name, to)
+			checkUndone(t, &old, d, s, op%6)
+		}
 	})
+}
+
+// checkOtherLines fails the test if an edit of one entry has changed lines of others. Blank lines beside the entry may
+// go with it. A text in which entries do not have lines of their own may be laid out anew.
+func checkOtherLines(t *testing.T, old, now *Document, name, to string) {
+	t.Helper()
+	lines := func(d *Document, name string) (before, after string, ok bool) {
+		all := strings.Split(strings.TrimSuffix(d.text, "\n"), "\n")
+		servers := valueOf(d.tree, "servers")
+		if servers == nil || !ownLines(d.tree, all) || !ownLines(servers, all) {
+			return "", "", false
+		}
+		start := nextLine(d.tree, indexOf(d.tree, "servers"), documentEnd(all, d.tree))
+		end := start
+		if i := indexOf(servers, name); i >= 0 {
+			start, end = above(all, servers, i), nextLine(servers, i, end)
+		}
+		unblank := func(lines []string) string {
+			return strings.Join(slices.DeleteFunc(slices.Clone(lines), isBlank), "\n")
+		}
+		return unblank(all[:start]), unblank(all[end:]), true
+	}
+	if now.tree == nil || old.tree == nil {
+		return
+	}
+	if laidOut, err := encode(cloneTree(now.tree), indentOf(old.tree)); err == nil && laidOut == now.text {
+		return
+	}
+	before, after, ok := lines(old, name)
+	if !ok || indexOf(valueOf(old.tree, "servers"), name) < 0 {
+		return
+	}
+	if !strings.Contains(now.text, "\n") {
+		return
+	}
+	text := strings.Join(slices.DeleteFunc(strings.Split(now.text, "\n"), isBlank), "\n")
+	if !strings.HasPrefix(text, before) || !strings.HasSuffix(text, after) {
+		t.Fatalf("the edit of %q (%q) changed other lines:\n%q\nbecame\n%q", name, to, old.text, now.text)
+	}
+}
+
+// checkUndone fails the test if the opposite of an edit does not lead back to what the file meant.
+func checkUndone(t *testing.T, old, now *Document, s Server, op uint8) {
+	t.Helper()
+	back, undo := *now, func(*Document) error { return nil }
+	was, ok := old.Server(s.Name)
+	switch {
+	case op == 0:
+		undo = func(d *Document) error { return d.Remove(s.Name) }
+	case op == 3 && ok && was.Err == nil && was.Enabled:
+		undo = func(d *Document) error { return d.SetEnabled(s.Name, true) }
+	case op == 4 && ok && was.Err == nil && !was.Enabled:
+		undo = func(d *Document) error { return d.SetEnabled(s.Name, false) }
+	default:
+		return
+	}
+	if err := undo(&back); err != nil {
+		t.Fatalf("cannot be undone: %v\n%q\nbecame\n%q", err, old.text, now.text)
+	}
+	same := func(a, b Server) bool { return a.Name == b.Name && (a.Err == nil) == (b.Err == nil) && sameEntry(a, b) }
+	if !slices.EqualFunc(old.cfg.Servers, back.cfg.Servers, same) || old.cfg.Defaults != back.cfg.Defaults {
+		t.Fatalf("undoing gives something else:\n%q\nbecame\n%q\nand\n%q", old.text, now.text, back.text)
+	}
 }

@@ -71,6 +71,9 @@ type entry struct {
 	at map[string]*yaml.Node
 	// written are the names that another client has for keys of ours.
 	written map[string]string
+	// depth is how many values writeJSON is in, and tooDeep whether they were too many once.
+	depth   int
+	tooDeep bool
 }
 
 // read reads one key into s.

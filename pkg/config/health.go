@@ -146,12 +146,25 @@ func (e *entry) expect(x *Expect, f field) {
 	}
 }
 
+// deepestCall is how many mappings and lists may be in each other. An alias to what is around it would be endless.
+const deepestCall = 100
+
 // writeJSON writes a value as JSON, its numbers digit for digit.
 func (e *entry) writeJSON(b *bytes.Buffer, n *yaml.Node, path string) {
 	if e.left--; e.left < 0 {
 		return
 	}
-	switch n = follow(n); n.Kind {
+	n = follow(n)
+	if e.tooDeep {
+		b.WriteString("null")
+		return
+	}
+	if e.depth++; e.depth > deepestCall {
+		e.tooDeep = true
+		e.fail(n, path[:strings.IndexAny(path+".", ".[")], fmt.Sprintf("holds values more than %d levels deep", deepestCall), "remove the alias that leads back to what is around it")
+	}
+	defer func() { e.depth-- }()
+	switch n.Kind {
 	case yaml.MappingNode:
 		b.WriteByte('{')
 		for i, f := range e.fields(n, path) {
