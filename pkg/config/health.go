@@ -146,10 +146,7 @@ func (e *entry) expect(x *Expect, f field) {
 	}
 }
 
-// deepestCall is how many mappings and lists may be in each other. An alias to what is around it would be endless.
-const deepestCall = 100
-
-// writeJSON writes a value as JSON, its numbers digit for digit.
+// writeJSON writes a value as JSON, its numbers digit for digit. An alias to what is around it would be endless.
 func (e *entry) writeJSON(b *bytes.Buffer, n *yaml.Node, path string) {
 	if e.left--; e.left < 0 {
 		return
@@ -159,9 +156,9 @@ func (e *entry) writeJSON(b *bytes.Buffer, n *yaml.Node, path string) {
 		b.WriteString("null")
 		return
 	}
-	if e.depth++; e.depth > deepestCall {
+	if e.depth++; e.depth > deepestJSON {
 		e.tooDeep = true
-		e.fail(n, path[:strings.IndexAny(path+".", ".[")], fmt.Sprintf("holds values more than %d levels deep", deepestCall), "remove the alias that leads back to what is around it")
+		e.fail(n, path[:strings.IndexAny(path+".", ".[")], fmt.Sprintf("holds values more than %d levels deep", deepestJSON), "remove the alias that leads back to what is around it")
 	}
 	defer func() { e.depth-- }()
 	switch n.Kind {
