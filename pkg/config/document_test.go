@@ -526,7 +526,8 @@ func checkOtherLines(t *testing.T, old, now *Document, name, to string) {
 // checkUndone fails the test if the opposite of an edit does not lead back to what the file meant.
 func checkUndone(t *testing.T, old, now *Document, s Server, op uint8) {
 	t.Helper()
-	back, undo := *now, func(*Document) error { return nil }
+	back := *now
+	var undo func(*Document) error
 	was, ok := old.Server(s.Name)
 	switch {
 	case op == 0:

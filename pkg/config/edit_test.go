@@ -7,7 +7,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"os/exec"
+	"os/exec" //nolint:depguard // the test binary starts itself
 	"path/filepath"
 	"runtime"
 	"strings"

@@ -43,7 +43,7 @@ func errorOf(text, key, message string) (*Error, error) {
 		err = cfg.Servers[0].Err
 	}
 	all := []error{err}
-	if joined, ok := err.(interface{ Unwrap() []error }); ok { //nolint:errorlint // one by one
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
 		all = joined.Unwrap()
 	}
 	for _, one := range all {
