@@ -248,6 +248,7 @@ func (o *importOptions) consent(cmd *cobra.Command, a *app, file string, wanted 
 // write writes the entries, all or none. What another command has changed since they were looked at is not overwritten.
 func (o *importOptions) write(ctx context.Context, file string, wanted []*importItem) error {
 	return config.EditContext(ctx, file, func(d *config.Document) error {
+		var added []config.Server
 		for _, i := range wanted {
 			now, there := d.Server(i.name)
 			var err error
@@ -258,13 +259,13 @@ func (o *importOptions) write(ctx context.Context, file string, wanted []*import
 			case there:
 				err = &configError{server: i.name, message: "was added by another command meanwhile, so nothing was imported", hint: "look again: mcpctl import"}
 			default:
-				err = d.Add(i.server)
+				added = append(added, i.server)
 			}
 			if err != nil {
 				return err
 			}
 		}
-		return nil
+		return d.AddAll(added)
 	})
 }
 

@@ -45,6 +45,11 @@ func (d *Document) load(text string) error {
 	if syntaxErr != nil {
 		return syntaxErr
 	}
+	return d.loadTree(text, tree)
+}
+
+// loadTree is load for a text whose tree is known.
+func (d *Document) loadTree(text string, tree *yaml.Node) error {
 	cfg, err := read(d.name, tree)
 	if err != nil {
 		return err
@@ -75,7 +80,7 @@ func (d *Document) Add(s Server) error {
 		return err
 	}
 	if d.Has(s.Name) {
-		return &Error{File: d.name, Server: s.Name, Message: "is there already", Hint: "replace it, or choose another name"}
+		return d.taken(s.Name)
 	}
 	s = d.withoutDefaults(s)
 	return d.change(s.Name, func(next *Document) error {
@@ -261,12 +266,82 @@ func (d *Document) setChanges(from, to *yaml.Node, path ...string) error {
 	return nil
 }
 
+// AddAll is Add for many servers, all or none: the file is parsed a few times, however many they are.
+func (d *Document) AddAll(servers []Server) error {
+	if len(servers) == 0 {
+		return nil
+	}
+	next := *d
+	// The first makes the mapping, where there is none, into whose lines the others go.
+	if err := next.Add(servers[0]); err != nil {
+		return err
+	}
+	if err := next.addTogether(servers[1:]); err != nil {
+		return err
+	}
+	*d = next
+	return nil
+}
+
+// addTogether adds servers to those that are there already.
+func (d *Document) addTogether(servers []Server) error {
+	taken := map[string]bool{}
+	for _, name := range d.Names() {
+		taken[name] = true
+	}
+	want := cloneTree(d.tree)
+	var pairs []*yaml.Node
+	added := make([]Server, 0, len(servers))
+	for _, s := range servers {
+		if err := s.Validate(); err != nil {
+			return err
+		}
+		if taken[s.Name] {
+			return d.taken(s.Name)
+		}
+		taken[s.Name] = true
+		s = d.withoutDefaults(s)
+		added = append(added, s)
+		pairs = append(pairs, textNode(s.Name), entryNode(s))
+	}
+	if len(added) == 0 {
+		return nil
+	}
+	if m := valueOf(want, "servers"); m != nil && m.Kind == yaml.MappingNode {
+		m.Content = append(m.Content, pairs...)
+	}
+	if text, ok := appendKeys(d.text, d.tree, "servers", pairs, indentOf(d.tree)); ok {
+		if tree := d.treeOf(text, want); tree != nil {
+			return d.change("", func(next *Document) error {
+				if err := next.loadTree(text, tree); err != nil {
+					return err
+				}
+				for _, s := range added {
+					if err := next.verify(s); err != nil {
+						return err
+					}
+				}
+				return nil
+			})
+		}
+	}
+	// The lines are not of the kind that can be added to.
+	for _, s := range added {
+		if err := d.Add(s); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// taken is the error for a name that another server has.
+func (d *Document) taken(name string) error {
+	return &Error{File: d.name, Server: name, Message: "is there already", Hint: "replace it, or choose another name"}
+}
+
 // set makes value that of the key at path, or removes the key if value is nil. Mappings on the way are made.
 func (d *Document) set(value *yaml.Node, path ...string) error {
-	want, syntaxErr := parseTree(d.name, []byte(d.text))
-	if syntaxErr != nil {
-		return syntaxErr
-	}
+	want := cloneTree(d.tree)
 	if want == nil || len(want.Content) == 0 {
 		want = &yaml.Node{Kind: yaml.MappingNode, Tag: tagMap}
 		want.Content = []*yaml.Node{textNode("version"), {Kind: yaml.ScalarNode, Tag: tagInt, Value: fmt.Sprint(version)}}
@@ -277,11 +352,14 @@ func (d *Document) set(value *yaml.Node, path ...string) error {
 	if alias := orphan(want); alias != nil {
 		return &Error{File: d.name, Server: path[1], Message: fmt.Sprintf("holds the anchor &%s, which line %d refers to", alias.Value, alias.Line), Hint: "move the anchor by hand first"}
 	}
-	text, err := d.render(want, path)
+	text, tree, err := d.render(want, path)
 	if err != nil {
 		return &Error{File: d.name, Server: path[1], Message: "cannot be written", Err: err}
 	}
-	return d.load(text)
+	if tree == nil {
+		return d.load(text)
+	}
+	return d.loadTree(text, tree)
 }
 
 // rename gives a server another name.
@@ -298,8 +376,8 @@ func (d *Document) rename(from, to string) error {
 	key := servers.Content[i]
 	if text, ok := spliceWord(d.text, key, to); ok {
 		key.Value, key.Tag = to, tagString
-		if d.means(text, want) {
-			return d.load(text)
+		if tree := d.treeOf(text, want); tree != nil {
+			return d.loadTree(text, tree)
 		}
 	}
 	key.Value, key.Tag, key.Style = to, tagString, textNode(to).Style
@@ -310,8 +388,9 @@ func (d *Document) rename(from, to string) error {
 	return d.load(text)
 }
 
-// render returns the text of the tree want, which differs from the document at path only.
-func (d *Document) render(want *yaml.Node, path []string) (string, error) {
+// render returns the text of the tree want, which differs from the document at path only. The text's tree is nil if it
+// has not been read back yet.
+func (d *Document) render(want *yaml.Node, path []string) (string, *yaml.Node, error) {
 	indent := indentOf(d.tree)
 	if d.tree == nil {
 		// There may be comments.
@@ -321,35 +400,66 @@ func (d *Document) render(want *yaml.Node, path []string) (string, error) {
 		}
 		encoded, err := encode(want, indent)
 		if err != nil {
-			return "", err
+			return "", nil, err
 		}
-		if d.means(text+encoded, want) {
-			return text + encoded, nil
+		if tree := d.treeOf(text+encoded, want); tree != nil {
+			return text + encoded, tree, nil
 		}
-		return encoded, nil
+		return encoded, nil, nil
 	}
 	// A word takes the place of a word, and whatever else is in the line stays as it is.
 	_, old := keyAt(d.tree, path)
 	if _, value := keyAt(want, path); old != nil && value != nil && old.Kind == yaml.ScalarNode && value.Kind == yaml.ScalarNode {
-		if text, ok := spliceWord(d.text, old, value.Value); ok && d.means(text, want) {
-			return text, nil
+		if text, ok := spliceWord(d.text, old, value.Value); ok {
+			if tree := d.treeOf(text, want); tree != nil {
+				return text, tree, nil
+			}
 		}
 	}
 	// The fewer lines are written anew, the better. Where a key cannot be spliced in, as into {a: b}, the key around
 	// it may be.
 	for depth := len(path); depth > 0; depth-- {
 		key, value := keyAt(want, path[:depth])
-		if text, ok := splice(d.text, d.tree, path[:depth], key, value, indent); ok && d.means(text, want) {
-			return text, nil
+		if text, ok := splice(d.text, d.tree, path[:depth], key, value, indent); ok {
+			if tree := d.treeOf(text, want); tree != nil {
+				return text, tree, nil
+			}
 		}
 	}
-	return encode(want, indent)
+	text, err := encode(want, indent)
+	return text, nil, err
 }
 
-// means reports whether text says what the tree want does.
-func (d *Document) means(text string, want *yaml.Node) bool {
+// treeOf returns the tree of a text that says what the tree want does, nil for one that does not.
+func (d *Document) treeOf(text string, want *yaml.Node) *yaml.Node {
 	tree, err := parseTree(d.name, []byte(text))
-	return err == nil && sameTree(tree, want)
+	if err != nil || !sameTree(tree, want) {
+		return nil
+	}
+	return tree
+}
+
+// cloneTree returns a copy of a tree. Its aliases stand for nodes of the copy.
+func cloneTree(root *yaml.Node) *yaml.Node {
+	copies := map[*yaml.Node]*yaml.Node{}
+	var clone func(n *yaml.Node) *yaml.Node
+	clone = func(n *yaml.Node) *yaml.Node {
+		if n == nil {
+			return nil
+		}
+		out := *n
+		copies[n] = &out
+		out.Content = make([]*yaml.Node, len(n.Content))
+		for i, child := range n.Content {
+			out.Content[i] = clone(child)
+		}
+		if n.Kind == yaml.AliasNode {
+			// An anchor comes before its aliases, or is around them.
+			out.Alias = copies[n.Alias]
+		}
+		return &out
+	}
+	return clone(root)
 }
 
 // setIn makes value that of the key at path below m, or removes the key. It reports false if there is something else

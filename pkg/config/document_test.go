@@ -2,6 +2,8 @@ package config
 
 import (
 	"errors"
+	"fmt"
+	"math"
 	"reflect"
 	"slices"
 	"strings"
@@ -354,6 +356,74 @@ func TestWrittenTextIsReadAsItWas(t *testing.T) {
 	}
 }
 
+func TestAddAll(t *testing.T) {
+	servers := func(names ...string) []Server {
+		var all []Server
+		for _, name := range names {
+			all = append(all, Server{Name: name, Command: "run", Enabled: true})
+		}
+		return all
+	}
+	for _, text := range []string{
+		"", "# c\n", "version: 1\nservers:\n", "servers: {}\n", handWritten,
+		"servers: {a: {command: x}}\n", "servers:\n  a: {command: x}\n\n  b: {command: y}\n# end\ndefaults:\n  timeout: 1m\n",
+	} {
+		one, err := edited(text, func(d *Document) error {
+			for _, s := range servers("one", "two", "three") {
+				if err := d.Add(s); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		all, err := edited(text, func(d *Document) error { return d.AddAll(servers("one", "two", "three")) })
+		if err != nil || all != one {
+			t.Errorf("%v, together:\n%s\none by one:\n%s", err, all, one)
+		}
+	}
+	for want, names := range map[string][]string{
+		`config.yaml: server "notes": is there already; replace it, or choose another name`:                     {"a", "b", "notes"},
+		`config.yaml: server "b": is there already; replace it, or choose another name`:                         {"a", "b", "b"},
+		`server "-b": the name of a server must not begin with -, as a flag does; use letters, digits, - and _`: {"a", "-b"},
+	} {
+		d, err := newDocument("config.yaml", handWritten)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := d.AddAll(servers(names...)); err == nil || err.Error() != want || d.text != handWritten || d.Has("a") {
+			t.Errorf("got %v, want %s", err, want)
+		}
+	}
+}
+
+// TestAddAllIsLinear compares two sizes, since machines differ: what takes four times as many servers may take more than
+// four times as long, but not sixteen times.
+func TestAddAllIsLinear(t *testing.T) {
+	took := func(n int) time.Duration {
+		var all []Server
+		for i := range n {
+			all = append(all, Server{Name: fmt.Sprintf("s%d", i), Command: "run", Args: []string{"a", "b"}, Env: map[string]string{"A": "b"}, Enabled: true})
+		}
+		best := time.Duration(math.MaxInt64)
+		for range 3 {
+			start := time.Now()
+			if _, err := edited(handWritten, func(d *Document) error { return d.AddAll(all) }); err != nil {
+				t.Fatal(err)
+			}
+			best = min(best, time.Since(start))
+		}
+		return best
+	}
+	few, many := took(300), took(1200)
+	t.Logf("300 servers in %v, 1200 in %v", few, many)
+	if many > 10*few {
+		t.Errorf("300 servers take %v, and 1200 take %v", few, many)
+	}
+}
+
 func FuzzEdit(f *testing.F) {
 	f.Add(handWritten, "new", "value", uint8(0))
 	f.Add("servers:\n  a: {command: x}\n  b: # c\n    command: |\n      x\n      # y\n", "a", "b: c", uint8(1))
@@ -366,7 +436,7 @@ func FuzzEdit(f *testing.F) {
 		if err != nil {
 			return
 		}
-		before, names := d.cfg.Servers, d.Names()
+		before, names, old := d.cfg.Servers, d.Names(), *d
 		if op < 128 && op%6 != 0 && len(names) > 0 {
 			name = names[int(op)/6%len(names)]
 		}
@@ -407,5 +477,73 @@ func FuzzEdit(f *testing.F) {
 				t.Fatalf("%q: %+v, want %+v, text:\n%s", name, now, s, d.text)
 			}
 		}
+		if err == nil {
+			checkOtherLines(t, &old, d, name, to)
+			checkUndone(t, &old, d, s, op%6)
+		}
 	})
+}
+
+// checkOtherLines fails the test if an edit of one entry has changed lines of others. Blank lines beside the entry may
+// go with it. A text in which entries do not have lines of their own may be laid out anew.
+func checkOtherLines(t *testing.T, old, now *Document, name, to string) {
+	t.Helper()
+	lines := func(d *Document, name string) (before, after string, ok bool) {
+		all := strings.Split(strings.TrimSuffix(d.text, "\n"), "\n")
+		servers := valueOf(d.tree, "servers")
+		if servers == nil || !ownLines(d.tree, all) || !ownLines(servers, all) {
+			return "", "", false
+		}
+		start := nextLine(d.tree, indexOf(d.tree, "servers"), documentEnd(all, d.tree))
+		end := start
+		if i := indexOf(servers, name); i >= 0 {
+			start, end = above(all, servers, i), nextLine(servers, i, end)
+		}
+		unblank := func(lines []string) string {
+			return strings.Join(slices.DeleteFunc(slices.Clone(lines), isBlank), "\n")
+		}
+		return unblank(all[:start]), unblank(all[end:]), true
+	}
+	if now.tree == nil || old.tree == nil {
+		return
+	}
+	if laidOut, err := encode(cloneTree(now.tree), indentOf(old.tree)); err == nil && laidOut == now.text {
+		return
+	}
+	before, after, ok := lines(old, name)
+	if !ok || indexOf(valueOf(old.tree, "servers"), name) < 0 {
+		return
+	}
+	if !strings.Contains(now.text, "\n") {
+		return
+	}
+	text := strings.Join(slices.DeleteFunc(strings.Split(now.text, "\n"), isBlank), "\n")
+	if !strings.HasPrefix(text, before) || !strings.HasSuffix(text, after) {
+		t.Fatalf("the edit of %q (%q) changed other lines:\n%q\nbecame\n%q", name, to, old.text, now.text)
+	}
+}
+
+// checkUndone fails the test if the opposite of an edit does not lead back to what the file meant.
+func checkUndone(t *testing.T, old, now *Document, s Server, op uint8) {
+	t.Helper()
+	back := *now
+	var undo func(*Document) error
+	was, ok := old.Server(s.Name)
+	switch {
+	case op == 0:
+		undo = func(d *Document) error { return d.Remove(s.Name) }
+	case op == 3 && ok && was.Err == nil && was.Enabled:
+		undo = func(d *Document) error { return d.SetEnabled(s.Name, true) }
+	case op == 4 && ok && was.Err == nil && !was.Enabled:
+		undo = func(d *Document) error { return d.SetEnabled(s.Name, false) }
+	default:
+		return
+	}
+	if err := undo(&back); err != nil {
+		t.Fatalf("cannot be undone: %v\n%q\nbecame\n%q", err, old.text, now.text)
+	}
+	same := func(a, b Server) bool { return a.Name == b.Name && (a.Err == nil) == (b.Err == nil) && sameEntry(a, b) }
+	if !slices.EqualFunc(old.cfg.Servers, back.cfg.Servers, same) || old.cfg.Defaults != back.cfg.Defaults {
+		t.Fatalf("undoing gives something else:\n%q\nbecame\n%q\nand\n%q", old.text, now.text, back.text)
+	}
 }

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -34,8 +35,8 @@ const (
 )
 
 // Edit changes the configuration file at path. It locks the file against other edits (and waits for them as long as
-// none of them takes ten seconds), parses it strictly, lets change work on it, and replaces it as a whole, with mode 0600 or the stricter one
-// it had. A symbolic link stays one. A file that does not exist is made, and its directories with mode 0700. If change
+// none of them takes ten seconds), parses it strictly, lets change work on it, and replaces it as a whole, with mode 0600.
+// A file without permission to write is refused, although a rename would not need it. A symbolic link stays one. A file that does not exist is made, and its directories with mode 0700. If change
 // returns an error, changes nothing, or if anything else fails, the file stays as it is and nothing else is left behind.
 // A file that cannot be parsed is never written.
 //
@@ -77,7 +78,7 @@ func editLocked(ctx context.Context, path, target string, change func(*Document)
 	}
 	defer unlock()
 
-	old, mode, err := readForEdit(path, target)
+	old, err := readForEdit(path, target)
 	if err != nil {
 		return false, err
 	}
@@ -97,10 +98,48 @@ func editLocked(ctx context.Context, path, target string, change func(*Document)
 	if _, err := Parse(path, data); err != nil {
 		return false, fmt.Errorf("the change would break the file, so it was not written: %w", err)
 	}
-	if err := writeFile(target, data, mode); err != nil {
-		return false, fileError(path, "cannot be written", err)
+	if err := replaceFile(path, target, old, data); err != nil {
+		return false, err
 	}
 	return true, nil
+}
+
+// replaceFile puts data in place of what the file held when it was read under the lock.
+func replaceFile(path, target string, old, data []byte) error {
+	removeLeftovers(target)
+	err := writeFile(target, data, func() error {
+		// Editors and other programs know nothing of the lock.
+		now, err := readForEdit(path, target)
+		if err != nil || (now == nil) != (old == nil) || !bytes.Equal(now, old) {
+			return ErrChanged
+		}
+		return nil
+	})
+	if err == nil {
+		return nil
+	}
+	e := fileError(path, "cannot be written", err)
+	if errors.Is(err, ErrChanged) {
+		e.Hint = "another program has written it; look at it, and try again"
+	}
+	return e
+}
+
+// removeLeftovers removes the temporary files of edits that were killed. Whoever has the lock knows that nobody is
+// writing them now. They hold what the file holds, so they are not to lie about.
+func removeLeftovers(target string) {
+	dir, base := filepath.Split(target)
+	entries, err := os.ReadDir(filepath.Dir(target))
+	if err != nil {
+		return
+	}
+	for _, entry := range entries {
+		number, ours := strings.CutPrefix(entry.Name(), "."+base+".")
+		number, temporary := strings.CutSuffix(number, ".tmp")
+		if ours && temporary && number != "" && strings.Trim(number, "0123456789") == "" && entry.Type().IsRegular() {
+			_ = os.Remove(filepath.Join(dir, entry.Name()))
+		}
+	}
 }
 
 // followLinks returns the file that path stands for, which need not exist.
@@ -208,20 +247,21 @@ func release(l *flock.Flock, name string) {
 	_ = l.Unlock()
 }
 
-// readForEdit returns the contents of the file and the mode that it is to have. A file that does not exist is empty.
-func readForEdit(path, target string) ([]byte, fs.FileMode, error) {
+// readForEdit returns the contents of the file, nil for one that does not exist.
+func readForEdit(path, target string) ([]byte, error) {
 	info, err := os.Stat(target)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, 0o600, nil
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, nil
+	case err != nil:
+		return nil, fileError(path, "cannot be read", err)
+	case !info.IsDir() && !info.Mode().IsRegular():
+		return nil, &Error{File: path, Message: "is not a regular file", Hint: "name a file that can be replaced"}
+	case !info.IsDir() && info.Mode()&0o200 == 0:
+		// The mode decides, not what the system would let this user do: somebody has protected the file.
+		return nil, &Error{File: path, Message: "is read-only", Hint: "make it writable with chmod u+w, or name another file with --config"}
 	}
-	if err != nil {
-		return nil, 0, fileError(path, "cannot be read", err)
-	}
-	if !info.IsDir() && !info.Mode().IsRegular() {
-		return nil, 0, &Error{File: path, Message: "is not a regular file", Hint: "name a file that can be replaced"}
-	}
-	data, err := readFile(target)
-	return data, info.Mode() & 0o600, err
+	return readFile(target)
 }
 
 // content is a file without what only matters to the bytes in it.
@@ -252,8 +292,9 @@ func (c content) bytes() []byte {
 	return []byte(s)
 }
 
-// writeFile replaces the file at path as a whole: after a crash there is the old file or the new one.
-func writeFile(path string, data []byte, mode fs.FileMode) (err error) {
+// writeFile replaces the file at path as a whole: after a crash there is the old file or the new one. It calls ready
+// just before, whose error ends it.
+func writeFile(path string, data []byte, ready func() error) (err error) {
 	dir := filepath.Dir(path)
 	// The temporary file has mode 0600 from the start, so that no secret is readable in between.
 	f, err := os.CreateTemp(dir, "."+filepath.Base(path)+".*.tmp")
@@ -269,13 +310,13 @@ func writeFile(path string, data []byte, mode fs.FileMode) (err error) {
 	if _, err := f.Write(data); err != nil {
 		return err
 	}
-	if err := f.Chmod(mode); err != nil && runtime.GOOS != "windows" {
-		return err
-	}
 	if err := f.Sync(); err != nil {
 		return err
 	}
 	if err := f.Close(); err != nil {
+		return err
+	}
+	if err := ready(); err != nil {
 		return err
 	}
 	if err := rename(f.Name(), path); err != nil {

@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
+	"os/exec" //nolint:depguard // the test binary starts itself
 	"path/filepath"
 	"runtime"
 	"strings"
@@ -76,11 +78,11 @@ func TestEditThatDoesNothingLeavesNothing(t *testing.T) {
 	}
 }
 
-func TestEditKeepsAStricterMode(t *testing.T) {
+func TestEditMakesTheFilePrivate(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("Windows has no such modes")
 	}
-	for before, after := range map[fs.FileMode]fs.FileMode{0o644: 0o600, 0o600: 0o600, 0o400: 0o400, 0o755: 0o600} {
+	for before, after := range map[fs.FileMode]fs.FileMode{0o644: 0o600, 0o600: 0o600, 0o200 | 0o400 | 0o040: 0o600, 0o755: 0o600} {
 		file := filepath.Join(t.TempDir(), "config.yaml")
 		writeText(t, file, "version: 1\n")
 		if err := os.Chmod(file, before); err != nil {
@@ -253,7 +255,7 @@ func TestEditLeavesNoTemporaryFile(t *testing.T) {
 	if err := os.MkdirAll(filepath.Join(target, "full"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if err := writeFile(target, []byte("x"), 0o600); err == nil {
+	if err := writeFile(target, []byte("x"), func() error { return nil }); err == nil {
 		t.Fatal("a directory was replaced")
 	}
 	onlyFile(t, target)
@@ -334,4 +336,200 @@ func TestEditSaysWhenAnotherHoldsTheLock(t *testing.T) {
 	if want := file + ": another mcpctl has been changing the file for 100ms; end it, or try again; the lock is " + name; err == nil || err.Error() != want {
 		t.Errorf("got %v, want %s", err, want)
 	}
+}
+
+func TestEditRefusesAReadOnlyFile(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "config.yaml")
+	writeText(t, file, "version: 1\n")
+	if err := os.Chmod(file, 0o400); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.Chmod(file, 0o600) })
+	err := Edit(file, addServer("x"))
+	if want := file + ": is read-only; make it writable with chmod u+w, or name another file with --config"; err == nil || err.Error() != want {
+		t.Errorf("got %v, want %s", err, want)
+	}
+	if got := readText(t, file); got != "version: 1\n" {
+		t.Errorf("the file was changed to %q", got)
+	}
+	onlyFile(t, file)
+}
+
+func TestEditThroughADanglingLink(t *testing.T) {
+	dir := t.TempDir()
+	link := filepath.Join(dir, "config.yaml")
+	if err := os.Symlink(filepath.Join("not", "yet", "there.yaml"), link); err != nil {
+		t.Skip(err)
+	}
+	if err := Edit(link, func(*Document) error { return nil }); err != nil {
+		t.Error(err)
+	}
+	onlyFile(t, link)
+	if err := Edit(link, addServer("x")); err != nil {
+		t.Fatal(err)
+	}
+	if got := readText(t, filepath.Join(dir, "not", "yet", "there.yaml")); !strings.Contains(got, "  x:\n") {
+		t.Errorf("the file has %q", got)
+	}
+	if info, err := os.Lstat(link); err != nil || info.Mode()&fs.ModeSymlink == 0 {
+		t.Errorf("the link is gone: %v, %v", info, err)
+	}
+}
+
+func TestEditSeesWhatOthersWriteWithoutTheLock(t *testing.T) {
+	for name, test := range map[string]struct{ before, meanwhile string }{
+		"written": {"version: 1\n", "version: 1 # theirs\n"},
+		"broken":  {"version: 1\n", "[\n"},
+		"made":    {"", "version: 1 # theirs\n"},
+		"emptied": {"version: 1\n", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			file := filepath.Join(t.TempDir(), "config.yaml")
+			if test.before != "" {
+				writeText(t, file, test.before)
+			}
+			err := Edit(file, func(d *Document) error {
+				writeText(t, file, test.meanwhile)
+				return d.Add(Server{Name: "x", Command: "run", Enabled: true})
+			})
+			want := file + ": cannot be written: the file has changed in the meantime; another program has written it; look at it, and try again"
+			if !errors.Is(err, ErrChanged) || err.Error() != want {
+				t.Errorf("got  %v\nwant %s", err, want)
+			}
+			if got := readText(t, file); got != test.meanwhile {
+				t.Errorf("their text was replaced by %q", got)
+			}
+			onlyFile(t, file)
+		})
+	}
+	file := filepath.Join(t.TempDir(), "config.yaml")
+	writeText(t, file, "version: 1\n")
+	err := Edit(file, func(d *Document) error { return errors.Join(os.Remove(file), addServer("x")(d)) })
+	if _, gone := os.Stat(file); !errors.Is(err, ErrChanged) || !errors.Is(gone, fs.ErrNotExist) {
+		t.Errorf("a file that was removed came back: %v", err)
+	}
+}
+
+func TestEditAfterACrash(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "config.yaml")
+	writeText(t, file, "version: 1\n")
+	for _, left := range []string{".config.yaml.lock", ".config.yaml.123456.tmp"} {
+		writeText(t, filepath.Join(filepath.Dir(file), left), "left by a process that was killed")
+	}
+	if err := Edit(file, addServer("x")); err != nil {
+		t.Fatal(err)
+	}
+	onlyFile(t, file)
+	// What only resembles a temporary file is somebody else's.
+	other := filepath.Join(filepath.Dir(file), ".config.yaml.mine.tmp")
+	writeText(t, other, "mine")
+	if err := Edit(file, addServer("y")); err != nil {
+		t.Fatal(err)
+	}
+	if got := readText(t, other); got != "mine" {
+		t.Error(got)
+	}
+}
+
+// The test binary edits a file when it is started with these variables: TestMain hands over to editAsProcess.
+const (
+	editFileVariable  = "CONFIG_TEST_EDIT"
+	editNameVariable  = "CONFIG_TEST_NAME"
+	editLimitVariable = "CONFIG_TEST_LIMIT"
+)
+
+// editAsProcess adds the server of that name or, without a name, disables and enables the server "x" until it is killed.
+// It returns the exit code.
+func editAsProcess(file string) int {
+	if os.Getenv(editLimitVariable) != "" {
+		if err := limitFiles(); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			return 3
+		}
+	}
+	name := os.Getenv(editNameVariable)
+	for enabled := false; ; enabled = !enabled {
+		change := func(d *Document) error { return d.SetEnabled("x", enabled) }
+		if name != "" {
+			change = addServer(name)
+		}
+		if err := Edit(file, change); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			return 1
+		}
+		if name != "" {
+			return 0
+		}
+		// The first edit is done: from now on the parent may kill.
+		fmt.Println("edited")
+	}
+}
+
+// editProcess returns the command that runs editAsProcess.
+func editProcess(ctx context.Context, t *testing.T, file string, env ...string) *exec.Cmd {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(ctx, self)
+	cmd.Env = append(os.Environ(), append(env, editFileVariable+"="+file)...)
+	return cmd
+}
+
+func TestEditsOfManyProcessesLoseNothing(t *testing.T) {
+	const processes = 20
+	file := filepath.Join(t.TempDir(), "new", "config.yaml")
+	var wg sync.WaitGroup
+	for i := range processes {
+		cmd := editProcess(t.Context(), t, file, fmt.Sprintf("%s=s%d", editNameVariable, i))
+		wg.Go(func() {
+			if out, err := cmd.CombinedOutput(); err != nil {
+				t.Errorf("process %d: %v: %s", i, err, out)
+			}
+		})
+	}
+	wg.Wait()
+	cfg, err := Load(file)
+	if err != nil || len(cfg.Servers) != processes {
+		t.Errorf("%d servers, want %d: %v", len(cfg.Servers), processes, err)
+	}
+	onlyFile(t, file)
+}
+
+func TestAKilledEditLeavesAWholeFile(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "config.yaml")
+	on := "version: 1\nservers:\n  x:\n    command: run\n" + strings.Repeat("# a long file takes longer to write\n", 2000)
+	off, err := edited(on, func(d *Document) error { return d.SetEnabled("x", false) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	writeText(t, file, on)
+	for i := range 20 {
+		ctx, kill := context.WithCancel(t.Context())
+		cmd := editProcess(ctx, t, file)
+		out, err := cmd.StdoutPipe()
+		if err == nil {
+			err = cmd.Start()
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		// It is killed a little later each time, so in the middle of one thing or another.
+		if _, err := out.Read(make([]byte, 1)); err != nil {
+			t.Error(err)
+		}
+		timer := time.AfterFunc(time.Duration(i)*700*time.Microsecond, kill)
+		_, _ = io.Copy(io.Discard, out)
+		_ = cmd.Wait()
+		timer.Stop()
+		kill()
+		if got := readText(t, file); got != on && got != off {
+			t.Fatalf("kill %d left %d bytes: %.200q", i, len(got), got)
+		}
+	}
+	if err := Edit(file, addServer("y")); err != nil {
+		t.Fatal(err)
+	}
+	onlyFile(t, file)
 }

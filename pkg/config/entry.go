@@ -73,6 +73,9 @@ type entry struct {
 	written map[string]string
 	// after are what is still to be done when the values of another client's entry have become templates.
 	after []func(*Server)
+	// depth is how many values writeJSON is in, and tooDeep whether they were too many once.
+	depth   int
+	tooDeep bool
 }
 
 // read reads one key into s.

@@ -146,12 +146,22 @@ func (e *entry) expect(x *Expect, f field) {
 	}
 }
 
-// writeJSON writes a value as JSON, its numbers digit for digit.
+// writeJSON writes a value as JSON, its numbers digit for digit. An alias to what is around it would be endless.
 func (e *entry) writeJSON(b *bytes.Buffer, n *yaml.Node, path string) {
 	if e.left--; e.left < 0 {
 		return
 	}
-	switch n = follow(n); n.Kind {
+	n = follow(n)
+	if e.tooDeep {
+		b.WriteString("null")
+		return
+	}
+	if e.depth++; e.depth > deepestJSON {
+		e.tooDeep = true
+		e.fail(n, path[:strings.IndexAny(path+".", ".[")], fmt.Sprintf("holds values more than %d levels deep", deepestJSON), "remove the alias that leads back to what is around it")
+	}
+	defer func() { e.depth-- }()
+	switch n.Kind {
 	case yaml.MappingNode:
 		b.WriteByte('{')
 		for i, f := range e.fields(n, path) {

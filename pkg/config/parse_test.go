@@ -16,7 +16,12 @@ import (
 	"go.uber.org/goleak"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	if file := os.Getenv(editFileVariable); file != "" {
+		os.Exit(editAsProcess(file))
+	}
+	goleak.VerifyTestMain(m)
+}
 
 // parse returns the configuration in text, which must have no error of its own.
 func parse(t *testing.T, text string) *Config {
@@ -503,10 +508,18 @@ func FuzzParse(f *testing.F) {
 	f.Add("version: 1\ndefaults: {timeout: 5m}\nservers:\n  a: &a {command: x, args: [1, ~]}\n  b: {<<: *a}\n")
 	f.Add("servers:\n  s:\n    url: https://x/?a=b\n    headers: {A: \"${B:-c}\"}\n    tools: {include: [a*]}\n")
 	f.Add("a: &a [*a]\n")
+	f.Add("servers:\n  a: &a {<<: [*a, *a], command: x}\n  b: &b {<<: [*a, *a, *a]}\n  c: {<<: [*b, *b, *b]}\n")
+	f.Add("servers:\n  s:\n    url: https://x\n    oauth: {idp: {client_id: 1}, scopes: [a]}\n    health: {tool: t, args: &a {b: [*a]}, expect: {equals: {c: 1e999}}}\n    smoke: [{tool: t}]\n")
+	f.Add("defaults: &d {timeout: 5m}\nservers:\n  s: {<<: *d, command: x, retry: {initial: 99999999999999999999}, keepalive: off}\n")
 	f.Add("\ufeff# x\r\n? {a: b}\r\n: - c\r\n---\r\n")
 	f.Add("servers:\n  a: |\n    x\n  ? b\n  : {command: \"\\0\"}\n")
 	f.Fuzz(func(t *testing.T, text string) {
+		start := time.Now()
 		cfg, err := Parse("f.yaml", []byte(text))
+		// Far more than the longest text that is tried here takes on a busy machine.
+		if took := time.Since(start); took > 10*time.Second {
+			t.Errorf("%d bytes took %v", len(text), took)
+		}
 		if err != nil {
 			var e *Error
 			if !errors.As(err, &e) || e.Error() == "" {

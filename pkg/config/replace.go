@@ -52,15 +52,12 @@ func Replace(ctx context.Context, path string, old, data []byte) (err error) {
 		return err
 	}
 	defer unlock()
-	now, mode, err := readForEdit(path, target)
+	now, err := readForEdit(path, target)
 	if err != nil {
 		return err
 	}
 	if !bytes.Equal(now, old) {
 		return ErrChanged
 	}
-	if err := writeFile(target, data, mode); err != nil {
-		return fileError(path, "cannot be written", err)
-	}
-	return nil
+	return replaceFile(path, target, now, data)
 }

@@ -221,7 +221,7 @@ func TestReplaceGuardsWhatItReplaces(t *testing.T) {
 	dir := t.TempDir()
 	path, target := filepath.Join(dir, "c.yaml"), filepath.Join(dir, "real.yaml")
 	const old, data = "servers: [", "servers: {a: {command: x}}\n"
-	if err := os.WriteFile(target, []byte(old), 0o400); err != nil {
+	if err := os.WriteFile(target, []byte(old), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.Symlink(target, path); err != nil {

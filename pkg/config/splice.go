@@ -58,6 +58,32 @@ func splice(text string, root *yaml.Node, path []string, key, value *yaml.Node, 
 	return joinLines(slices.Insert(lines, at, piece...)), true
 }
 
+// appendKeys puts keys with their values, by turns in pairs, after the last key of the mapping that the top-level key
+// name has. It reports false where splice would.
+func appendKeys(text string, root *yaml.Node, name string, pairs []*yaml.Node, indent int) (string, bool) {
+	lines := strings.Split(strings.TrimSuffix(text, "\n"), "\n")
+	i := indexOf(root, name)
+	if i < 0 || !ownLines(root, lines) || !ownLines(root.Content[i+1], lines) {
+		return "", false
+	}
+	m, end := root.Content[i+1], nextLine(root, i, documentEnd(lines, root))
+	column, last := m.Content[0].Column-1, len(m.Content)-2
+	head := above(lines, m, last)
+	apart := last > 0 && isBlank(lines[head-1])
+	var piece []string
+	for i := 0; i+1 < len(pairs); i += 2 {
+		entry, err := encodeKey(pairs[i], pairs[i+1], indent, column)
+		if err != nil {
+			return "", false
+		}
+		if apart {
+			piece = append(piece, "")
+		}
+		piece = append(piece, entry...)
+	}
+	return joinLines(slices.Insert(lines, trimEnd(lines, m.Content[last].Line-1, end, column), piece...)), true
+}
+
 // spliceWord puts a word in the place of a scalar that is written without quotes, or with quotes and nothing that needs
 // an escape. It reports false for others.
 func spliceWord(text string, old *yaml.Node, word string) (string, bool) {

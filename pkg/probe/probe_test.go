@@ -195,7 +195,7 @@ func TestCauses(t *testing.T) {
 		{"answers frames only", func(t *testing.T) config.Server {
 			t.Helper()
 			s := child(t, "stdio", "framing-input")
-			s.ConnectTimeout = time.Second
+			s.ConnectTimeout = 4 * time.Second
 			return s
 		}, "session.open", "timeout", "answers only to Content-Length framing (LSP)"},
 		{"no such host", entry(config.Server{URL: "http://no-such-host.invalid/mcp", Transport: "auto"}), "net.dns", "connect", "no-such-host.invalid"},
