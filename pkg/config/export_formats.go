@@ -1,0 +1,147 @@
+package config
+
+import "time"
+
+// A writer is how one client's entries are written. A further client is one more value in writers.
+//
+// Only what a client is known to read is written: a key that it does not know may make it refuse the file.
+type writer struct {
+	dialect dialect
+	// variable is a reference to a variable, with NAME for its name; "" for a client that replaces none. With unsure, it is
+	// not known whether it does. With fallback, ${NAME:-text} has a default; with plainCwd, there are none in cwd.
+	variable                   string
+	unsure, fallback, plainCwd bool
+	// typeKey is the key for the word of a kind.
+	typeKey string
+	// kinds are the kinds of servers that the file can hold; elsewhere says where the others go.
+	kinds     map[Transport]exportKind
+	elsewhere string
+	// names are keys of ours that are called otherwise.
+	names map[string]string
+	// wholeCommand is set when command is a list with the arguments in it.
+	wholeCommand bool
+	// inner is a key below which the headers are.
+	inner string
+	// named is set when the entry holds its own name.
+	named bool
+	// cwd is set when there is a place for the directory.
+	cwd bool
+	// timeout and connectTimeout are the keys and units of limits.
+	timeout, connectTimeout exportUnit
+	// include and exclude are the keys for names of tools, below toolsBelow if that is set.
+	include, exclude, toolsBelow string
+	// disabled is the key that switches an entry off, and enabled the one that switches it off with false, which is always
+	// written with alwaysEnabled.
+	disabled, enabled string
+	alwaysEnabled     bool
+}
+
+// exportKind is how the client writes a transport.
+type exportKind struct {
+	// url is the key for the URL, and word the value of typeKey, "" for none.
+	url, word string
+	// loss says what is not the same.
+	loss string
+}
+
+// exportUnit is a key for a number of units.
+type exportUnit struct {
+	key  string
+	unit time.Duration
+}
+
+// What is told of transports.
+const (
+	lossFinds = "finds out itself which transport a server has, and cannot be told"
+	lossHTTP  = "tries one transport only, so it is written as streamable HTTP; for an older server, set transport: sse"
+)
+
+// remotes returns the kinds of a client whose file has a word for each transport. For auto, http is written.
+func remotes(url, http, sse, stdio, loss string) map[Transport]exportKind {
+	return map[Transport]exportKind{
+		TransportStdio: {word: stdio},
+		TransportAuto:  {url: url, word: http, loss: loss},
+		TransportHTTP:  {url: url, word: http},
+		TransportSSE:   {url: url, word: sse},
+	}
+}
+
+// finders returns the kinds of a client that finds the transport out.
+func finders(url string) map[Transport]exportKind {
+	return map[Transport]exportKind{
+		TransportStdio: {},
+		TransportAuto:  {url: url},
+		TransportHTTP:  {url: url, loss: lossFinds},
+		TransportSSE:   {url: url, loss: lossFinds},
+	}
+}
+
+// writers returns the writers by the names of the formats. The sources of what they say are those in Formats, unless
+// another one stands beside it.
+func writers() map[string]writer {
+	return map[string]writer{
+		"claude-desktop": {
+			dialect: jsonDialect(),
+			kinds:   map[Transport]exportKind{TransportStdio: {}},
+			// support.claude.com, "Getting started with custom connectors using remote MCP", as of 2025-11: remote servers are
+			// not taken from the file.
+			elsewhere: "is a URL, and Claude Desktop's file holds commands only; add it there: Settings, Connectors",
+		},
+		"claude-code": {
+			dialect: jsonDialect(), variable: "${NAME}", fallback: true,
+			typeKey: "type", kinds: remotes("url", "http", "sse", "stdio", lossHTTP),
+			timeout: exportUnit{"timeout", time.Millisecond},
+		},
+		"cursor": {
+			dialect: jsonDialect(), variable: "${env:NAME}", kinds: finders("url"),
+		},
+		"vscode": {
+			dialect: jsonDialect(), variable: "${env:NAME}", cwd: true,
+			// code.visualstudio.com/docs/copilot/reference/mcp-configuration: http falls back to SSE.
+			typeKey: "type", kinds: remotes("url", "http", "sse", "stdio", ""),
+		},
+		"windsurf": {
+			dialect: jsonDialect(), variable: "${env:NAME}", kinds: finders("serverUrl"),
+			exclude: "disabledTools", disabled: "disabled",
+		},
+		"cline": {
+			dialect: jsonDialect(), unsure: true, cwd: true,
+			// cline/cline src/services/mcp/schemas.ts, as of 2025-10: stdio, sse and streamableHttp; a url without a type is SSE.
+			typeKey: "type", kinds: remotes("url", "streamableHttp", "sse", "stdio", lossHTTP),
+			timeout: exportUnit{"timeout", time.Second}, disabled: "disabled",
+		},
+		"gemini": {
+			dialect: jsonDialect(), variable: "${NAME}", cwd: true,
+			kinds: map[Transport]exportKind{
+				TransportStdio: {},
+				TransportAuto:  {url: "httpUrl", loss: lossHTTP},
+				TransportHTTP:  {url: "httpUrl"},
+				TransportSSE:   {url: "url"},
+			},
+			timeout: exportUnit{"timeout", time.Millisecond},
+			include: "includeTools", exclude: "excludeTools",
+		},
+		"zed": {
+			dialect: jsonDialect(), unsure: true, kinds: finders("url"), enabled: "enabled",
+		},
+		"json": {
+			dialect: jsonDialect(), variable: "${NAME}", fallback: true, cwd: true,
+			typeKey: "type", kinds: remotesOr(TransportAuto, remotes("url", "http", "sse", "", "")),
+			disabled: "disabled",
+		},
+	}
+}
+
+// remotesOr returns kinds in which one transport has no word.
+func remotesOr(plain Transport, kinds map[Transport]exportKind) map[Transport]exportKind {
+	kind := kinds[plain]
+	kind.word = ""
+	kinds[plain] = kind
+	return kinds
+}
+
+// isList reports whether the client's servers are in a list, each with its name.
+func (f Format) isList() bool { return false }
+
+// template returns a client's value as a template of ours.
+func (f Format) template(text string) (string, []Placeholder) { return f.syntax.template(text) }
