@@ -221,7 +221,7 @@ func TestMergeTranslates(t *testing.T) {
 	for _, c := range []struct{ format, entry, want, told string }{
 		{"cursor", `{command: x, args: ["${A:-b}"]}`, `"${env:A}"`, "no default"},
 		{"cursor", `{command: ~/x}`, `"${userHome}/x"`, ""},
-		{"claude-code", `{command: ~/x, args: [~, a~]}`, `["/home/u", "a~"]`, ""},
+		{"claude-code", `{command: ~/x, args: ["~", a~]}`, `["/home/u", "a~"]`, ""},
 		{"claude-code", `{command: x, args: ["$${A}"]}`, `"${A}"`, "takes it for a variable"},
 		{"claude-desktop", `{command: x, args: ["$${A}"]}`, `"${A}"`, ""},
 		{"claude-desktop", `{command: x, env: {A: "${A}"}}`, `"${A}"`, "replaces no variables"},
