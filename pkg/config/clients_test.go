@@ -20,8 +20,8 @@ var update = flag.Bool("update", false, "write the golden files anew")
 
 // clientFiles are the files below testdata/clients, each as its client writes it. A leading _ in a name stands for a dot,
 // so that neither an editor nor git takes it for one of its own.
-func clientFiles(t testing.TB) []string {
-	t.Helper()
+func clientFiles(tb testing.TB) []string {
+	tb.Helper()
 	var files []string
 	err := filepath.WalkDir(filepath.Join("testdata", "clients"), func(file string, d fs.DirEntry, err error) error {
 		if err == nil && !d.IsDir() && filepath.Ext(file) != ".golden" {
@@ -30,7 +30,7 @@ func clientFiles(t testing.TB) []string {
 		return err
 	})
 	if err != nil || len(files) == 0 {
-		t.Fatal(files, err)
+		tb.Fatal(files, err)
 	}
 	return files
 }

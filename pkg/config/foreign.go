@@ -216,6 +216,7 @@ func parseClient(path string, data []byte, format Format) (*Config, error) {
 		parse = parseTOML
 	case languageYAML:
 		parse = parseTree
+	case languageJSON:
 	}
 	root, err := parse(path, data)
 	switch {

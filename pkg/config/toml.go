@@ -106,18 +106,17 @@ func (t *tomlTree) read(root *yaml.Node) (err *Error) {
 	current := root
 	for t.parser.NextExpression() {
 		e := t.parser.Expression()
-		switch e.Kind {
-		case unstable.Table, unstable.ArrayTable:
-			path := t.path(e.Key())
-			if err := t.tooDeep(path); err != nil {
-				return err
-			}
-			current = t.header(root, path, e.Kind == unstable.ArrayTable)
-		case unstable.KeyValue:
+		if e.Kind == unstable.KeyValue {
 			if err := t.keyValue(current, e, 0); err != nil {
 				return err
 			}
+			continue
 		}
+		path := t.path(e.Key())
+		if err := t.tooDeep(path); err != nil {
+			return err
+		}
+		current = t.header(root, path, e.Kind == unstable.ArrayTable)
 	}
 	if err := t.parser.Error(); err != nil {
 		return t.failed(err)
@@ -254,8 +253,7 @@ func (t *tomlTree) value(v *unstable.Node, key *yaml.Node, depth int) (*yaml.Nod
 	if depth > deepestJSON {
 		return nil, &Error{File: t.file, Line: key.Line, Column: key.Column, Message: fmt.Sprintf("is nested deeper than %d levels", deepestJSON)}
 	}
-	switch v.Kind {
-	case unstable.Array:
+	if v.Kind == unstable.Array {
 		// The parser does not tell where a list begins.
 		list := &yaml.Node{Kind: yaml.SequenceNode, Tag: tagSeq, Line: key.Line, Column: key.Column}
 		for children := v.Children(); children.Next(); {
@@ -266,7 +264,8 @@ func (t *tomlTree) value(v *unstable.Node, key *yaml.Node, depth int) (*yaml.Nod
 			list.Content = append(list.Content, item)
 		}
 		return list, nil
-	case unstable.InlineTable:
+	}
+	if v.Kind == unstable.InlineTable {
 		table := t.at(t.table(tomlClosed), v.Raw)
 		for children := v.Children(); children.Next(); {
 			if err := t.keyValue(table, children.Node(), depth+1); err != nil {
@@ -280,8 +279,8 @@ func (t *tomlTree) value(v *unstable.Node, key *yaml.Node, depth int) (*yaml.Nod
 
 // tomlScalar returns the node of a value that holds no others. Numbers are written as JSON does.
 func tomlScalar(v *unstable.Node) *yaml.Node {
-	n := &yaml.Node{Kind: yaml.ScalarNode, Value: string(v.Data)}
-	switch v.Kind {
+	n := &yaml.Node{Kind: yaml.ScalarNode, Tag: tagTimestamp, Value: string(v.Data)}
+	switch v.Kind { //nolint:exhaustive // the others are dates and times
 	case unstable.String:
 		n.Tag, n.Style = tagString, yaml.DoubleQuotedStyle
 	case unstable.Bool:
@@ -293,8 +292,6 @@ func tomlScalar(v *unstable.Node) *yaml.Node {
 		}
 	case unstable.Float:
 		n.Tag, n.Value = tagFloat, strings.ReplaceAll(n.Value, "_", "")
-	default:
-		n.Tag = tagTimestamp
 	}
 	return n
 }
