@@ -125,6 +125,9 @@ func (o *importOptions) sources(ctx context.Context, a *app, args []string) ([]i
 			return nil, context.Cause(ctx)
 		}
 		source.absent = errors.Is(source.err, fs.ErrNotExist)
+		if source.config != nil {
+			source.path = source.config.Path // some clients have two names for their file
+		}
 		found = append(found, source)
 	}
 	if len(found) == 0 {

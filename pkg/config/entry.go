@@ -71,6 +71,8 @@ type entry struct {
 	at map[string]*yaml.Node
 	// written are the names that another client has for keys of ours.
 	written map[string]string
+	// after are what is still to be done when the values of another client's entry have become templates.
+	after []func(*Server)
 }
 
 // read reads one key into s.

@@ -67,59 +67,99 @@ func (n Note) String() string {
 // notUsed is what becomes of most keys that we have no place for.
 const notUsed = "mcpctl has no place for it, and does not use it"
 
+// language is what a file is written in.
+type language string
+
+const (
+	languageJSON language = "JSON"
+	languageYAML language = "YAML"
+	languageTOML language = "TOML"
+)
+
+// in reports whether the client's file can be written in a language. JSON is what most have, and then YAML is read alike.
+func (f Format) in(l language) bool {
+	if f.language == "" {
+		return l == languageJSON || l == languageYAML
+	}
+	return l == f.language
+}
+
 // recognise returns the format of a file by its content: nil for our own. Where several clients have the same key, the
 // path decides, and then the keys that only one of them has.
-func recognise(file string, root *yaml.Node, isJSON bool) (*Format, *Error) {
+func recognise(file string, root *yaml.Node, written language) (*Format, *Error) {
 	if root == nil || root.Kind != yaml.MappingNode {
 		return nil, nil
 	}
-	formats := Formats()
-	own := valueOf(root, "version") != nil || !isJSON
-	type found struct {
-		key  string
-		line int
-	}
-	var keys []found
+	formats := slices.DeleteFunc(Formats(), func(f Format) bool { return !f.in(written) })
+	own := written == languageYAML || written == languageJSON && valueOf(root, "version") != nil
+	var keys []field
 	for i := 0; i+1 < len(root.Content); i += 2 {
-		key := root.Content[i]
-		theirs := slices.ContainsFunc(formats, func(f Format) bool { return f.Key == key.Value })
-		if (theirs || key.Value == "servers") && !slices.ContainsFunc(keys, func(f found) bool { return f.key == key.Value }) {
-			keys = append(keys, found{key.Value, key.Line})
+		key, value := root.Content[i], follow(root.Content[i+1])
+		theirs := slices.ContainsFunc(formats, func(f Format) bool { return f.Key == key.Value && (!f.common || holdsServers(value)) })
+		if (theirs || key.Value == "servers" && written != languageTOML) && !slices.ContainsFunc(keys, func(f field) bool { return f.name == key.Value }) {
+			keys = append(keys, field{key.Value, key, value})
 		}
 	}
 	if len(keys) > 1 {
 		a, b := keys[0], keys[1]
 		return nil, &Error{
-			File: file, Line: b.line,
-			Message: fmt.Sprintf("has the keys %q and %q, in lines %d and %d, which are those of different formats", a.key, b.key, a.line, b.line),
+			File: file, Line: b.key.Line,
+			Message: fmt.Sprintf("has the keys %q and %q, in lines %d and %d, which are those of different formats", a.name, b.name, a.key.Line, b.key.Line),
 			Hint:    "keep the servers below one of them",
 		}
 	}
 	byPath := slices.IndexFunc(formats, func(f Format) bool { return f.is(absolute(file)) })
 	if len(keys) == 0 {
-		if byPath >= 0 && isJSON && !own {
+		// A file of theirs that has no servers yet. What is called as ours is, and has a key of ours, is ours.
+		if byPath >= 0 && (!own || written == languageYAML && valueOf(root, "defaults") == nil) {
 			return &formats[byPath], nil
 		}
 		return nil, nil
 	}
-	key := keys[0].key
+	key := keys[0].name
 	if key == "servers" && own {
 		return nil, nil
 	}
 	if byPath >= 0 && formats[byPath].Key == key {
 		return &formats[byPath], nil
 	}
+	formats = slices.DeleteFunc(formats, func(f Format) bool { return f.Key != key })
+	if isList := func(f Format) bool { return f.list }; keys[0].value.Kind == yaml.SequenceNode && slices.ContainsFunc(formats, isList) {
+		formats = slices.DeleteFunc(formats, func(f Format) bool { return !f.list })
+	} else {
+		formats = slices.DeleteFunc(formats, isList)
+	}
 	var last *Format
 	for i, f := range formats {
-		if f.Key != key {
-			continue
-		}
 		last = &formats[i]
 		if slices.ContainsFunc(f.marks, func(mark string) bool { return hasMark(root, key, mark) }) {
 			return last, nil
 		}
 	}
 	return last, nil
+}
+
+// holdsServers reports whether a value, whose key other programs have for other things, holds servers: mappings with one
+// of the keys that all servers have, or such ones below "servers".
+func holdsServers(value *yaml.Node) bool {
+	if value.Kind != yaml.MappingNode {
+		return false
+	}
+	for i := 1; i < len(value.Content); i += 2 {
+		entry := follow(value.Content[i])
+		if entry.Kind != yaml.MappingNode {
+			continue
+		}
+		for _, key := range []string{"type", "command", "url", "cmd", "uri"} {
+			if valueOf(entry, key) != nil {
+				return true
+			}
+		}
+		if value.Content[i-1].Value == "servers" && value.Content[i] == entry && holdsServers(entry) {
+			return true
+		}
+	}
+	return false
 }
 
 // hasMark reports whether a key is in the file or in one of its entries.
@@ -149,21 +189,43 @@ func absolute(file string) string {
 	return file
 }
 
-// LoadClient returns the servers in another client's file, which must be there.
+// LoadClient returns the servers in another client's file, which must be there. Where a client reads a file that is called
+// .jsonc, too, that one is taken if the other is not there; Path is the one that was read.
 func LoadClient(path string, format Format) (*Config, error) {
 	data, err := readFile(path)
+	if other := path + "c"; errors.Is(err, fs.ErrNotExist) && format.comments && strings.HasSuffix(path, ".json") {
+		if data, err = readFile(other); err == nil {
+			path = other
+		}
+	}
 	if err != nil {
 		if errors.Is(err, fs.ErrNotExist) {
 			return nil, &Error{File: path, Message: format.Title + " has no such file here", Err: fs.ErrNotExist}
 		}
 		return nil, err
 	}
-	root, jsonErr := parseJSON(path, data)
-	if jsonErr != nil {
-		if len(strings.TrimSpace(string(data))) == 0 {
-			return &Config{Path: path, Format: &format}, nil
-		}
-		return nil, jsonErr
+	return parseClient(path, data, format)
+}
+
+// parseClient reads the contents of another client's file.
+func parseClient(path string, data []byte, format Format) (*Config, error) {
+	if len(strings.TrimSpace(string(data))) == 0 {
+		return &Config{Path: path, Format: &format}, nil
+	}
+	parse := parseJSON
+	switch format.language {
+	case languageTOML:
+		parse = parseTOML
+	case languageYAML:
+		parse = parseTree
+	case languageJSON:
+	}
+	root, err := parse(path, data)
+	switch {
+	case err != nil:
+		return nil, err
+	case root == nil:
+		return &Config{Path: path, Format: &format}, nil
 	}
 	return readForeign(path, root, format)
 }
@@ -174,6 +236,9 @@ func readForeign(name string, root *yaml.Node, format Format) (*Config, error) {
 	p := &parser{file: name, left: aliasBudget + 4*countNodes(root), serversKey: format.Key}
 	top := p.scope("")
 	r := foreignReader{parser: p, format: format, project: format.project(name), questions: map[string]string{}}
+	if name != "" && name != "-" {
+		r.dir = filepath.Dir(absolute(name))
+	}
 	var servers, groups *field
 	for _, f := range top.fields(root, "") {
 		switch {
@@ -186,12 +251,12 @@ func readForeign(name string, root *yaml.Node, format Format) (*Config, error) {
 		}
 	}
 	if servers != nil && !isNull(servers.value) {
-		for _, f := range top.fields(servers.value, format.Key) {
-			if format.elsewhere != nil && format.elsewhere(f.value) {
-				cfg.Notes = append(cfg.Notes, Note{
-					Line: f.key.Line, Message: fmt.Sprintf("the server %q is left out: an extension of %s starts it, with a command that stands nowhere here", f.name, format.Title),
-				})
-				continue
+		for _, f := range r.entries(cfg, top, servers.value) {
+			if format.elsewhere != nil {
+				if why := format.elsewhere(f.value); why != "" {
+					cfg.Notes = append(cfg.Notes, Note{Line: f.key.Line, Message: fmt.Sprintf("the server %q is left out: %s", f.name, why)})
+					continue
+				}
 			}
 			cfg.Servers = append(cfg.Servers, r.server(f, r.project))
 		}
@@ -215,11 +280,56 @@ func readForeign(name string, root *yaml.Node, format Format) (*Config, error) {
 	return cfg, nil
 }
 
+// entries returns the entries below the client's key, by their names.
+func (r *foreignReader) entries(cfg *Config, top *scope, value *yaml.Node) []field {
+	if !r.format.list {
+		if inner := valueOf(value, r.format.nested); r.format.nested != "" && value.Kind == yaml.MappingNode && inner != nil && holdsServers(value) &&
+			valueOf(follow(inner), "type") == nil {
+			value = follow(inner)
+		}
+		return top.fields(value, r.format.Key)
+	}
+	if value.Kind != yaml.SequenceNode {
+		top.fail(value, r.format.Key, "want a list, found "+describe(value), "write - name: NAME for each server")
+		return nil
+	}
+	var found []field
+	for _, item := range value.Content {
+		if top.left--; top.left < 0 {
+			return nil
+		}
+		item := follow(item)
+		if item.Kind != yaml.MappingNode {
+			top.fail(item, r.format.Key, "want a mapping for each server, found "+describe(item), "write - name: NAME")
+			continue
+		}
+		name := valueOf(item, "name")
+		if name != nil {
+			name = follow(name)
+		}
+		switch {
+		case name == nil || name.Kind != yaml.ScalarNode || name.Value == "":
+			why := "it has no name"
+			if valueOf(item, "uses") != nil {
+				why = "it stands elsewhere, and is named here only (\"uses\")"
+			}
+			cfg.Notes = append(cfg.Notes, Note{Line: item.Line, Message: "a server is left out: " + why})
+		case slices.ContainsFunc(found, func(f field) bool { return f.name == name.Value }):
+			cfg.Notes = append(cfg.Notes, Note{Line: name.Line, Message: fmt.Sprintf("the server %q is left out: another one has that name", name.Value)})
+		default:
+			found = append(found, field{name.Value, name, item})
+		}
+	}
+	return found
+}
+
 // foreignReader reads the entries of one file.
 type foreignReader struct {
 	*parser
 	format  Format
 	project string
+	// dir is where the file is, "" if that is not known.
+	dir string
 	// questions are what the client asks, by the id of the input.
 	questions map[string]string
 }
@@ -299,8 +409,14 @@ func (r *foreignReader) server(f field, project string) Server {
 	} else {
 		e.fail(f.value, "", "want an object with command or url, found "+describe(f.value), "")
 	}
+	if r.format.finish != nil {
+		r.format.finish(e, &s)
+	}
 	s.Foreign.lines = e.lines()
 	r.templates(&s)
+	for _, apply := range e.after {
+		apply(&s)
+	}
 	e.check(s)
 	s.Transport = impliedTransport(s)
 	s.Err = e.err()
@@ -329,7 +445,7 @@ func (e *entry) note(s *Server, at *yaml.Node, key, message string) {
 // templates turns the values of an entry into templates of ours.
 func (r *foreignReader) templates(s *Server) {
 	own := func(place, text string) string {
-		template, found := r.format.syntax.template(text)
+		template, found := r.format.syntax.template(text, r.dir)
 		for _, p := range found {
 			p.Place = place
 			p.About = r.questions[strings.TrimSuffix(strings.TrimPrefix(p.Text, "${"), "}")]
@@ -353,6 +469,9 @@ func (r *foreignReader) templates(s *Server) {
 		s.Headers[name] = own(below("headers", name), s.Headers[name])
 	}
 	s.Foreign.EnvFile = own("envFile", s.Foreign.EnvFile)
+	s.TLS.CAFile = own("tls.ca_file", s.TLS.CAFile)
+	s.TLS.CertFile = own("tls.cert_file", s.TLS.CertFile)
+	s.TLS.KeyFile = own("tls.key_file", s.TLS.KeyFile)
 }
 
 // foreignNameProblems says why the name of another client's entry cannot be used at all. It may hold more characters
@@ -471,9 +590,24 @@ func millisecondsStart(e *entry, s *Server, f field) {
 	s.Foreign.startLimit = s.Timeout
 }
 
-// limit reads a bare number of a unit.
+// millisecondsConnect and secondsConnect read a limit for the start alone.
+func millisecondsConnect(e *entry, s *Server, f field) { e.startLimit(s, f, time.Millisecond) }
+func secondsConnect(e *entry, s *Server, f field)      { e.startLimit(s, f, time.Second) }
+
+// startLimit reads a limit for the start.
+func (e *entry) startLimit(s *Server, f field, unit time.Duration) {
+	e.amount(s, f, "connect_timeout", unit, &s.ConnectTimeout)
+	s.Foreign.startLimit = s.ConnectTimeout
+}
+
+// limit reads a limit for requests.
 func (e *entry) limit(s *Server, f field, unit time.Duration) {
-	e.set(s, f, "timeout", func() {
+	e.amount(s, f, "timeout", unit, &s.Timeout)
+}
+
+// amount reads a bare number of a unit.
+func (e *entry) amount(s *Server, f field, key string, unit time.Duration, target *time.Duration) {
+	e.set(s, f, key, func() {
 		number, err := strconv.ParseFloat(f.value.Value, 64)
 		most := float64(maxDuration) / float64(unit)
 		name := map[time.Duration]string{time.Second: "seconds", time.Millisecond: "milliseconds"}[unit]
@@ -484,9 +618,9 @@ func (e *entry) limit(s *Server, f field, unit time.Duration) {
 			e.fail(f.value, f.name, f.value.Value+": must be more than zero", "")
 		case number > most:
 			// Some write a very large number for no limit.
-			s.Timeout = maxDuration
+			*target = maxDuration
 		default:
-			s.Timeout = time.Duration(number * float64(unit))
+			*target = time.Duration(number * float64(unit))
 		}
 	})
 }
@@ -511,16 +645,20 @@ func commandMapping(e *entry, s *Server, f field) {
 	}
 }
 
-// zedExtension reports whether an entry is for a server that an extension of the editor starts: it says so, or holds
-// nothing but settings for it.
-func zedExtension(entry *yaml.Node) bool {
+// zedExtension says that an entry is for a server that an extension of the editor starts: it says so, or holds nothing but
+// settings for it.
+func zedExtension(entry *yaml.Node) string {
 	if entry.Kind != yaml.MappingNode {
-		return false
+		return ""
 	}
+	theirs := valueOf(entry, "settings") != nil && valueOf(entry, "command") == nil && valueOf(entry, "url") == nil
 	if source := valueOf(entry, "source"); source != nil {
-		return source.Value == "extension"
+		theirs = source.Value == "extension"
 	}
-	return valueOf(entry, "settings") != nil && valueOf(entry, "command") == nil && valueOf(entry, "url") == nil
+	if theirs {
+		return "an extension of Zed starts it, with a command that stands nowhere here"
+	}
+	return ""
 }
 
 // zedSource reads who wrote the entry. What comes from an extension is left out before.

@@ -50,8 +50,20 @@ type Format struct {
 	groups string
 	// disabled is the key of a project with the names of its servers that are switched off.
 	disabled string
-	// elsewhere reports whether an entry is for a server that something else in the client starts.
-	elsewhere func(entry *yaml.Node) bool
+	// elsewhere says why an entry is for a server that is nowhere but in the client, "" if it is not.
+	elsewhere func(entry *yaml.Node) string
+	// language is what the file is written in: "" for JSON, with YAML read alike.
+	language language
+	// list is set when the servers are in a list, each with its name.
+	list bool
+	// nested is a key below Key that may hold the servers in its stead.
+	nested string
+	// common is set for a Key that other programs have for other things.
+	common bool
+	// comments is set for a client that also reads a file called .jsonc.
+	comments bool
+	// finish does what can only be done when all keys of an entry are read.
+	finish func(e *entry, s *Server)
 }
 
 // Launch is where a client gets the environment from that it gives to its servers.
@@ -97,6 +109,22 @@ func (p place) support(elements ...string) string {
 		return p.below(append([]string{"Library", "Application Support"}, elements...)...)
 	}
 	return p.below(append([]string{".config"}, elements...)...)
+}
+
+// config returns a path below the directory in which programs of the terminal keep their settings.
+func (p place) config(elements ...string) string {
+	if dir, _ := p.lookup("XDG_CONFIG_HOME"); filepath.IsAbs(dir) {
+		return filepath.Join(append([]string{dir}, elements...)...)
+	}
+	return p.below(append([]string{".config"}, elements...)...)
+}
+
+// homeOr returns a path below the directory that a variable names, or below one in the home directory.
+func (p place) homeOr(variable, directory, name string) string {
+	if dir, _ := p.lookup(variable); dir != "" {
+		return filepath.Join(dir, name)
+	}
+	return p.below(directory, name)
 }
 
 // Formats returns the formats of other clients' files. The last one for a key is for files that any of several clients
@@ -227,6 +255,153 @@ func Formats() []Format {
 			elsewhere: zedExtension,
 		},
 		{
+			Name: "codex", Title: "Codex", Key: "mcp_servers", language: languageTOML,
+			Launch: LaunchTerminal,
+			// openai/codex codex-rs/codex-mcp/src/rmcp_client.rs, 2026-11: DEFAULT_STARTUP_TIMEOUT is 30 s; it was 10 s
+			// before (openai/codex#11851, 2026-02-15, whose message says what to change).
+			StartLimit: 30 * time.Second, StartRemedy: "raise startup_timeout_sec in the entry (seconds)",
+			place: func(p place) string { return p.homeOr("CODEX_HOME", ".codex", "config.toml") },
+			files: []string{"/.codex/config.toml"},
+			// openai/codex codex-rs/config/src/mcp_types.rs, 2026-11: RawMcpServerConfig. It replaces nothing in the values.
+			keys: map[string]foreignKey{
+				"http_headers":         named("headers"),
+				"env_http_headers":     headerVariables,
+				"bearer_token_env_var": bearerVariable,
+				"bearer_token":         codexToken,
+				"env_vars":             codexVariables,
+				"startup_timeout_sec":  codexStart(time.Second),
+				"startup_timeout_ms":   codexStart(time.Millisecond),
+				"tool_timeout_sec":     seconds1,
+				"enabled_tools":        includedTools,
+				"disabled_tools":       excludedTools,
+				"name":                 label,
+			},
+		},
+		{
+			Name: "goose", Title: "Goose", Key: "extensions", language: languageYAML, common: true,
+			// deepwiki.com/block/goose, "Extension types and configuration", as of 2026-11: ${NAME} and $NAME in headers.
+			syntax: syntax{braced: true, bare: true},
+			// block/goose documentation/docs/guides/config-files.md, as of 2026-11: the places, and timeout in seconds.
+			place: func(p place) string {
+				if p.goos == "windows" {
+					return p.support("Block", "goose", "config", "config.yaml")
+				}
+				return p.config("goose", "config.yaml")
+			},
+			files: []string{"/goose/config.yaml", "/Block/goose/config/config.yaml"},
+			// block/goose crates/goose/src/agents/extension.rs, as of 2026-11: ExtensionConfig.
+			keys: map[string]foreignKey{
+				"type":            gooseType,
+				"cmd":             named("command"),
+				"envs":            named("env"),
+				"env_keys":        gooseKeys,
+				"uri":             urlOver(""),
+				"timeout":         seconds1,
+				"available_tools": includedToolsIfAny,
+				"name":            label,
+				"display_name":    label,
+				"description":     label,
+				"bundled":         label,
+			},
+			elsewhere: gooseInside,
+			finish:    gooseHeaders,
+		},
+		{
+			Name: "hermes", Title: "Hermes Agent", Key: "mcp_servers", language: languageYAML,
+			Launch: LaunchTerminal, Reference: "${NAME}",
+			// NousResearch/hermes-agent website/docs/reference/mcp-config-reference.md, as of 2026-11: ${NAME} and
+			// ${env:NAME}, ${userHome} and ${workspaceFolder}; timeout and connect_timeout in seconds, 60 for the latter.
+			syntax:     syntax{braced: true, env: true, editor: true},
+			StartLimit: 60 * time.Second, StartRemedy: "raise connect_timeout in the entry (seconds)",
+			place: func(p place) string {
+				if dir, _ := p.lookup("HERMES_HOME"); dir != "" {
+					return filepath.Join(dir, "config.yaml")
+				}
+				// developer.mittwald.de, "Getting Connected with Hermes Agent", as of 2026-11: %LOCALAPPDATA%\hermes.
+				if dir, _ := p.lookup("LOCALAPPDATA"); p.goos == "windows" && dir != "" {
+					return filepath.Join(dir, "hermes", "config.yaml")
+				}
+				return p.below(".hermes", "config.yaml")
+			},
+			files: []string{"/.hermes/config.yaml", "/hermes/config.yaml"},
+			keys: map[string]foreignKey{
+				"timeout":         seconds1,
+				"connect_timeout": secondsConnect,
+				"tools":           hermesTools,
+				"ssl_verify":      hermesVerify,
+				"client_cert":     hermesCertificate,
+				"client_key":      hermesKey,
+			},
+		},
+		{
+			Name: "opencode", Title: "opencode", Key: "mcp", language: languageJSON, common: true, comments: true,
+			Launch: LaunchTerminal, Reference: "{env:NAME}",
+			// opencode.ai/docs/config, "Variables", as of 2026-11: {env:NAME}, and {file:PATH} from the file's directory.
+			syntax: syntax{curly: true},
+			// opencode.ai/docs/mcp-servers, as of 2026-11: timeout is in milliseconds, 5 s unless set.
+			StartLimit: 5 * time.Second, StartRemedy: `raise "timeout" in the entry (milliseconds)`,
+			place: func(p place) string { return p.config("opencode", "opencode.json") },
+			files: []string{"/opencode.json", "/opencode.jsonc"},
+			// opencode.ai/v2/docs/mcp-servers, as of 2026-11: the servers of version 2 are below mcp.servers.
+			nested: "servers",
+			keys: map[string]foreignKey{
+				"command":     commandList,
+				"environment": named("env"),
+				"timeout":     opencodeLimits,
+			},
+		},
+		{
+			Name: "continue", Title: "Continue", Key: keyMCPServers, language: languageYAML, list: true,
+			// docs.continue.dev/reference, as of 2026-11: ${{ secrets.NAME }} and ${{ inputs.NAME }}.
+			syntax: syntax{double: true},
+			// continuedev/continue core/context/mcp/MCPConnection.ts, as of 2026-11: DEFAULT_MCP_TIMEOUT is 20 s, and
+			// connectionTimeout is in milliseconds.
+			StartLimit: 20 * time.Second, StartRemedy: "raise connectionTimeout in the entry (milliseconds)",
+			place: func(p place) string { return p.below(".continue", "config.yaml") },
+			files: []string{"/.continue/config.yaml"},
+			// continuedev/continue packages/config-yaml/src/schemas/mcp/index.ts, as of 2026-11.
+			keys: map[string]foreignKey{
+				"name":              label,
+				"serverName":        label,
+				"faviconUrl":        label,
+				"sourceFile":        label,
+				"connectionTimeout": millisecondsConnect,
+				"requestOptions":    requestOptions,
+			},
+		},
+		{
+			Name: "lmstudio", Title: "LM Studio", Key: keyMCPServers,
+			// Which variables it replaces is not known for sure.
+			syntax: syntax{braced: true, env: true},
+			// stacklok/toolhive#1529, 2025-08-21.
+			place: func(p place) string { return p.below(".lmstudio", "mcp.json") },
+			files: []string{"/.lmstudio/mcp.json", "/.cache/lm-studio/mcp.json"},
+		},
+		{
+			Name: "mcporter", Title: "mcporter", Key: keyMCPServers, comments: true,
+			Launch: LaunchTerminal, Reference: "${NAME}",
+			// steipete/mcporter src/env.ts and docs/config.md, as of 2026-11: ${NAME}, ${NAME:-default}, and $env:NAME alone.
+			syntax: syntax{braced: true, direct: true},
+			place:  func(p place) string { return p.below(".mcporter", "mcporter.json") },
+			files:  []string{"/mcporter.json", "/mcporter.jsonc"},
+			marks:  []string{"baseUrl", "base_url", "bearerTokenEnv", "bearer_token_env", "tokenCacheDir", "imports"},
+			// steipete/mcporter src/config-normalize.ts, as of 2026-11: a command may be a list or a whole line, and the variable
+			// for the header holds its scheme, too.
+			keys: map[string]foreignKey{
+				"baseUrl":          urlOver(""),
+				"base_url":         urlOver(""),
+				"server_url":       urlOver(""),
+				"command":          commandWords,
+				"executable":       commandWords,
+				"bearerToken":      bearerToken,
+				"bearer_token":     bearerToken,
+				"bearerTokenEnv":   rawVariable,
+				"bearer_token_env": rawVariable,
+				"description":      label,
+			},
+			finish: splitWords,
+		},
+		{
 			// Whoever wrote it, it is read with what the files of all of them have in common.
 			Name: "json", Title: "the client", Key: keyMCPServers,
 			syntax: syntax{braced: true, env: true, editor: true, input: true}, Reference: "${NAME}",
@@ -296,8 +471,13 @@ func (f Format) project(path string) string {
 	switch base := filepath.Base(dir); {
 	case f.place == nil, filepath.Base(absolute) == ".mcp.json":
 		return dir
-	case f.Key == keyMCPServers && base == ".cursor", base == ".vscode", base == ".zed", base == ".gemini":
+	case f.Key == keyMCPServers && base == ".cursor", base == ".vscode", base == ".zed", base == ".gemini", base == ".codex", base == ".opencode", base == ".continue":
 		return filepath.Dir(dir)
+	case f.Name == "opencode" && base != "opencode":
+		return dir
+	case f.Name == "mcporter" && base != ".mcporter":
+		// steipete/mcporter src/config-normalize.ts, as of 2026-11: it starts commands where the file is.
+		return dir
 	}
 	return ""
 }

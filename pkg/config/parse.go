@@ -50,10 +50,13 @@ func Parse(name string, data []byte) (*Config, error) {
 // parseAny returns the tree of a file, and the format if it is another client's.
 func parseAny(name string, data []byte) (*yaml.Node, *Format, error) {
 	isJSON := looksLikeJSON(data)
+	if isTOMLName(name) || !isJSON && !isYAMLName(name) && looksLikeTOML(data) {
+		return parseAnyTOML(name, data)
+	}
 	if isJSON {
 		root, err := parseJSON(name, data)
 		if err == nil {
-			format, err := recognise(name, root, true)
+			format, err := recognise(name, root, languageJSON)
 			if err != nil {
 				return nil, nil, err
 			}
@@ -72,11 +75,35 @@ func parseAny(name string, data []byte) (*yaml.Node, *Format, error) {
 	if syntaxErr != nil {
 		return nil, nil, syntaxErr
 	}
-	format, err := recognise(name, root, false)
+	format, err := recognise(name, root, languageYAML)
 	if err != nil {
 		return nil, nil, err
 	}
 	return root, format, nil
+}
+
+// parseAnyTOML is parseAny for TOML, in which no file of ours is written.
+func parseAnyTOML(name string, data []byte) (*yaml.Node, *Format, error) {
+	root, err := parseTOML(name, data)
+	if err != nil {
+		return nil, nil, err
+	}
+	format, err := recognise(name, root, languageTOML)
+	if err != nil {
+		return nil, nil, err
+	}
+	if format != nil {
+		return root, format, nil
+	}
+	const key = "mcp_servers"
+	e := &Error{File: name, Line: 1, Message: fmt.Sprintf("is TOML, and has no %q", key), Hint: "mcpctl's own files are YAML"}
+	for i := 0; i < len(root.Content); i += 2 {
+		if near := Near(root.Content[i].Value, []string{key}); len(near) > 0 {
+			e.Line, e.Column, e.Key, e.Message, e.Hint = root.Content[i].Line, root.Content[i].Column, root.Content[i].Value, "unknown key", didYouMean(near)
+			break
+		}
+	}
+	return nil, nil, e
 }
 
 // read makes a Config of a tree.
@@ -126,8 +153,10 @@ func readAsFarAsGoes(name string, root *yaml.Node) (*Config, error) {
 // topLevelHint explains a key that belongs to another client.
 func topLevelHint(key string) string {
 	switch key {
-	case "mcp_servers", "mcp":
-		return fmt.Sprintf("%q is the key of another client's format, which this version does not read; mcpctl's own is \"servers\"", key)
+	case "mcp_servers":
+		return `"mcp_servers" is the key of other clients' files, in TOML and in YAML; mcpctl's own is "servers"`
+	case "mcp", "extensions":
+		return fmt.Sprintf("%q is the key of other clients' files, and there are no servers below it here; mcpctl's own is \"servers\"", key)
 	}
 	switch string(plainWord(key)) {
 	case "mcpservers", "mcpserver":

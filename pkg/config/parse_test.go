@@ -112,7 +112,7 @@ func TestParseFileErrors(t *testing.T) {
 		{"unknown anchor", "version: 1\nservers:\n  a: *x\n", "config.yaml:3: the alias *x has no anchor &x before it"},
 		{"unknown key", "version: 1\nserver: {}\n", `config.yaml:2:1: key "server": unknown key; did you mean "servers"?`},
 		{"unknown key like no other", "extras: {}\n", `config.yaml:1:1: key "extras": unknown key; known are version, defaults, servers`},
-		{"another client's key", `mcp_servers: {}`, `config.yaml:1:1: key "mcp_servers": unknown key; "mcp_servers" is the key of another client's format, which this version does not read; mcpctl's own is "servers"`},
+		{"another client's key", `mcp: {}`, `config.yaml:1:1: key "mcp": unknown key; "mcp" is the key of other clients' files, and there are no servers below it here; mcpctl's own is "servers"`},
 		{"two formats", "{\"mcpServers\": {},\n \"servers\": {}}", `config.yaml:2: has the keys "mcpServers" and "servers", in lines 1 and 2, which are those of different formats; keep the servers below one of them`},
 		{"repeated key", "version: 1\nservers: {}\nversion: 1\n", `config.yaml:3:1: key "version": is there twice, in lines 1 and 3; keep one`},
 		{"repeated server", "servers:\n  a: {command: x}\n  b: {command: x}\n  a: {command: y}\n", `config.yaml:4:3: the server "a" is there twice, in lines 2 and 4; rename or remove one`},

@@ -2,6 +2,7 @@ package config
 
 import (
 	"os"
+	"path/filepath"
 	"strings"
 )
 
@@ -15,6 +16,12 @@ type syntax struct {
 	editor bool
 	// input is ${input:ID}, for which the client asks.
 	input bool
+	// curly is {env:NAME} and {file:PATH}, without a dollar.
+	curly bool
+	// double is ${{ secrets.NAME }}, which the client has.
+	double bool
+	// direct is $env:NAME, as the whole value.
+	direct bool
 }
 
 // PlaceholderKind says what becomes of a placeholder.
@@ -47,7 +54,7 @@ func editorNames() []string {
 }
 
 // askedKinds begin placeholders whose values only the client has.
-func askedKinds() []string { return []string{"input:", "command:", "config:"} }
+func askedKinds() []string { return []string{"input:", "command:", "config:", "secrets:", "inputs:"} }
 
 // isAsked reports whether the name in a reference is that of a value that only a client has.
 func isAsked(name string) bool {
@@ -59,8 +66,62 @@ func isAsked(name string) bool {
 	return false
 }
 
-// template returns a client's value as a template of ours, and the placeholders in it.
-func (x syntax) template(text string) (string, []Placeholder) {
+// template returns a client's value as a template of ours, and the placeholders in it. Paths in it may begin in dir, the
+// directory of the client's file.
+func (x syntax) template(text, dir string) (string, []Placeholder) {
+	if name, ok := strings.CutPrefix(text, "$env:"); x.direct && ok && validVariable(name) {
+		return "${" + name + "}", nil
+	}
+	if x.curly {
+		return x.curlyTemplate(text, dir)
+	}
+	return x.dollarTemplate(text)
+}
+
+// curlyTemplate is template for a client whose references have no dollar, which so is a character like all others.
+func (x syntax) curlyTemplate(text, dir string) (string, []Placeholder) {
+	var b strings.Builder
+	var found []Placeholder
+	plain := func(text string) {
+		own, more := syntax{}.dollarTemplate(text)
+		b.WriteString(own)
+		found = append(found, more...)
+	}
+	for {
+		before, after, open := strings.Cut(text, "{")
+		inner, rest, closed := strings.Cut(after, "}")
+		kind, name, _ := strings.Cut(inner, ":")
+		name = strings.TrimSpace(name)
+		switch {
+		case !open || !closed:
+			plain(text)
+			return b.String(), found
+		case kind == "env" && validVariable(name) && !strings.HasSuffix(before, "$"):
+			plain(before)
+			b.WriteString("${" + name + "}")
+			text = rest
+		case kind == "file" && name != "" && !strings.HasSuffix(before, "$"):
+			plain(before)
+			if dir != "" && !filepath.IsAbs(name) && !strings.HasPrefix(name, "~") {
+				name = filepath.Join(dir, name)
+			}
+			b.WriteString("${file:" + name + "}")
+			text = rest
+		default:
+			// All up to the next brace is text, this one included.
+			next := strings.IndexByte(after, '{')
+			if next < 0 {
+				plain(text)
+				return b.String(), found
+			}
+			plain(text[:len(before)+1+next])
+			text = after[next:]
+		}
+	}
+}
+
+// dollarTemplate is template for references that begin with a dollar.
+func (x syntax) dollarTemplate(text string) (string, []Placeholder) {
 	var b strings.Builder
 	var found []Placeholder
 	for text != "" {
@@ -71,6 +132,14 @@ func (x syntax) template(text string) (string, []Placeholder) {
 		}
 		text = after
 		inner, rest, closed := strings.Cut(strings.TrimPrefix(after, "{"), "}")
+		if x.double && strings.HasPrefix(after, "{{") {
+			if name, behind, ok := doubled(after); ok {
+				b.WriteString("${" + name + "}")
+				found = append(found, Placeholder{Text: "${" + name + "}", Kind: PlaceholderAsked})
+				text = behind
+				continue
+			}
+		}
 		switch {
 		case strings.HasPrefix(after, "{") && closed:
 			own, kind := x.reference(inner)
@@ -90,6 +159,16 @@ func (x syntax) template(text string) (string, []Placeholder) {
 		}
 	}
 	return b.String(), found
+}
+
+// doubled returns the name in {{ secrets.NAME }}, as secrets:NAME, and what is behind it.
+func doubled(text string) (name, rest string, ok bool) {
+	inner, rest, closed := strings.Cut(strings.TrimPrefix(text, "{{"), "}}")
+	kind, id, dotted := strings.Cut(strings.TrimSpace(inner), ".")
+	if !closed || !dotted || kind != "secrets" && kind != "inputs" || strings.Trim(id, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./") != "" {
+		return "", "", false
+	}
+	return kind + ":" + id, rest, true
 }
 
 // reference returns what a template of ours has for ${inner}, and the kind of placeholder that it is, if it is one.

@@ -82,7 +82,7 @@ func parseReference(inner string) (part, error) {
 		if strings.HasPrefix(name, "env:") {
 			name = rest
 		}
-	case "input", "command", "config":
+	case "input", "command", "config", "secrets", "inputs":
 		// Only the client whose file it is in has the value.
 		if strings.HasPrefix(inner, kind+":") {
 			return part{name: inner}, nil
