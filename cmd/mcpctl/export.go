@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"runtime"
 	"slices"
 	"strings"
 
@@ -204,7 +205,7 @@ func (o *exportOptions) merge(cmd *cobra.Command, a *app, f config.Format, serve
 		return usagef("--file: name a file")
 	}
 	if path == "" {
-		if path = a.userFile(f); path == "" {
+		if path = f.FileToMerge(runtime.GOOS, a.home, a.lookup); path == "" {
 			return usagef("it is not known where %s has its file", f.Title).hint("%s", a.inserted(cmd, "--file", "FILE"))
 		}
 	}

@@ -363,7 +363,7 @@ func FuzzClients(f *testing.F) {
 				if s.Foreign.EnvFile != "" {
 					continue // nothing is read here
 				}
-				_, _, _ = s.Expand(environment("A=1"), "/home/u")
+				_, _, _ = s.Expand(Environment{Lookup: environment("A=1"), Home: "/home/u"})
 				if out, _, err := s.Adopt(AdoptOptions{Home: "/home/u"}); err == nil && out.Validate() != nil {
 					t.Errorf("adopted, it is not valid: %v", out.Validate())
 				}

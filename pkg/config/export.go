@@ -160,6 +160,14 @@ func (f Format) tree(d dialect, name, text string) (*yaml.Node, error) {
 	if err := top.err(); err != nil {
 		return nil, err
 	}
+	if servers := valueOf(tree, f.Key); f.nested != "" && servers != nil && servers.Kind == yaml.MappingNode {
+		if inner := valueOf(servers, f.nested); inner != nil && inner.Kind == yaml.MappingNode && valueOf(inner, "type") == nil {
+			return nil, &Error{
+				File: name, Line: inner.Line, Message: fmt.Sprintf("has its servers below %s.%s, as a newer %s has them, and they are not written there", f.Key, f.nested, f.Title),
+				Hint: "leave --write out, and copy what is printed",
+			}
+		}
+	}
 	for _, other := range Formats() {
 		if other.Key != f.Key && (other.Key == keyMCPServers || other.Key == "servers") && valueOf(tree, other.Key) != nil && valueOf(tree, f.Key) == nil {
 			return nil, &Error{
@@ -224,7 +232,7 @@ func (x *exporter) lose(key, message string) {
 }
 
 func (x *exporter) put(key string, value *yaml.Node) {
-	x.node.Content = append(x.node.Content, &yaml.Node{Kind: yaml.ScalarNode, Tag: tagString, Value: key}, value)
+	x.node.Content = append(x.node.Content, textNode(key), value)
 }
 
 // write makes the tree of the entry, or says why there is none.
@@ -290,15 +298,19 @@ func (x *exporter) key(key string, kind exportKind) {
 		if len(s.Args) == 0 || w.wholeCommand {
 			return
 		}
-		x.put(name, &yaml.Node{Kind: yaml.SequenceNode, Tag: tagSeq, Content: x.args()})
+		list := listNode(x.server.Args) // for its layout
+		list.Content = x.args()
+		x.put(name, list)
 	case "env", "headers":
 		values := map[string]map[string]string{"env": s.Env, "headers": s.Headers}[key]
+		values = x.byName(key, values)
+		x.done[key] = true
 		if len(values) == 0 {
 			return
 		}
 		m := &yaml.Node{Kind: yaml.MappingNode, Tag: tagMap}
 		for _, n := range sortedNames(values) {
-			m.Content = append(m.Content, &yaml.Node{Kind: yaml.ScalarNode, Tag: tagString, Value: n}, textNode(x.value(below(key, n), values[n])))
+			m.Content = append(m.Content, textNode(n), textNode(x.value(below(key, n), values[n])))
 		}
 		if key == "headers" && w.inner != "" {
 			m = &yaml.Node{Kind: yaml.MappingNode, Tag: tagMap, Content: []*yaml.Node{textNode(name), m}}
@@ -333,6 +345,51 @@ func (x *exporter) key(key string, kind exportKind) {
 	x.done[key] = true
 }
 
+// byName writes the values that a client takes from variables of its own by their names, and returns the others.
+func (x *exporter) byName(key string, values map[string]string) map[string]string {
+	w := x.writer
+	rest, variables := map[string]string{}, &yaml.Node{Kind: yaml.MappingNode, Tag: tagMap}
+	var list []string
+	for _, name := range sortedNames(values) {
+		parts, _ := parseTemplate(values[name])
+		last := part{}
+		if len(parts) > 0 {
+			last = parts[len(parts)-1]
+		}
+		plain := last.name != "" && last.kind == KindVariable && !last.hasFallback
+		switch alone := plain && len(parts) == 1; {
+		case key == "env" && w.envVariables != "" && alone && last.name == name:
+			list = append(list, name)
+		case key == "headers" && w.headerVariable != "" && alone:
+			variables.Content = append(variables.Content, textNode(name), textNode(last.name))
+		case key == "headers" && w.bearerVariable != "" && plain && len(parts) == 2 && parts[0].text == "Bearer " && strings.EqualFold(name, "authorization"):
+			x.put(w.bearerVariable, textNode(last.name))
+		default:
+			for _, p := range parts {
+				if key == "headers" && w.headerNames && p.name != "" && p.kind == KindVariable && !slices.Contains(list, p.name) {
+					list = append(list, p.name)
+				}
+			}
+			rest[name] = values[name]
+		}
+	}
+	if key == "env" && w.inherits {
+		for _, name := range x.server.InheritEnv.Names {
+			if !slices.Contains(list, name) {
+				list = append(list, name)
+			}
+		}
+		x.done["inherit_env"] = !x.server.InheritEnv.All
+	}
+	if len(variables.Content) > 0 {
+		x.put(w.headerVariable, variables)
+	}
+	if len(list) > 0 {
+		x.put(w.envVariables, listNode(list))
+	}
+	return rest
+}
+
 // args are the arguments as the client has them.
 func (x *exporter) args() []*yaml.Node {
 	var list []*yaml.Node
@@ -361,7 +418,10 @@ func (x *exporter) tools() {
 	t, w := x.server.Tools, x.writer
 	include, globs := toolNames(t.Include)
 	exclude, moreGlobs := toolNames(t.Exclude)
-	exclude = slices.DeleteFunc(exclude, func(name string) bool { return slices.Contains(include, name) })
+	if w.globs {
+		include, globs, exclude, moreGlobs = t.Include, nil, t.Exclude, nil
+	}
+	exclude = slices.DeleteFunc(slices.Clone(exclude), func(name string) bool { return slices.Contains(include, name) })
 	lists := &yaml.Node{Kind: yaml.MappingNode, Tag: tagMap}
 	write := func(key, place string, names, globs, all []string) {
 		switch {
@@ -374,12 +434,8 @@ func (x *exporter) tools() {
 			x.lose(place, x.format.Title+"'s file takes names and no globs, so globs are left out")
 		}
 		x.done["tools"] = true
-		n := &yaml.Node{Kind: yaml.SequenceNode, Tag: tagSeq}
-		for _, name := range names {
-			n.Content = append(n.Content, textNode(name))
-		}
 		if len(names) > 0 {
-			lists.Content = append(lists.Content, textNode(key), n)
+			lists.Content = append(lists.Content, textNode(key), listNode(names))
 		}
 	}
 	write(w.include, "tools.include", include, globs, t.Include)
@@ -463,8 +519,8 @@ func (x *exporter) variable(place string, p part) string {
 	case w.variable == "":
 		x.lose(place, title+" replaces no variables, so the server gets the text ${…} as it is written")
 		return whole
-	case place == "cwd" && w.plainCwd:
-		x.lose(place, title+" replaces no variables there")
+	case len(w.places) > 0 && !slices.Contains(w.places, before(place, ".[?")):
+		x.lose(place, title+" replaces no variables there, so the server gets the text ${…} as it is written")
 		return whole
 	case p.hasFallback && !w.fallback:
 		x.lose(place, title+" knows no default for a variable, so the default is left out")
@@ -476,12 +532,12 @@ func (x *exporter) variable(place string, p part) string {
 
 // literal tells of text that the client takes for a variable.
 func (x *exporter) literal(place, text string) {
-	if !strings.Contains(text, "$") {
+	if !strings.ContainsAny(text, "${") {
 		return
 	}
 	template, _ := x.format.template(text)
 	if parts, err := parseTemplate(template); err != nil || len(parts) != 1 || parts[0].name != "" || parts[0].text != text {
-		x.lose(place, "holds a $ that is meant as it is, and "+x.format.Title+" takes it for a variable")
+		x.lose(place, "holds text that is meant as it is, and "+x.format.Title+" takes it for a variable")
 	}
 }
 
@@ -646,6 +702,19 @@ func (f Format) MergeFile(ctx context.Context, path string, servers []Server, o 
 	}
 	written = true
 	return m, nil
+}
+
+// FileToMerge returns the path of the user's file of the client, as UserFile does: where the client reads one that is
+// called .jsonc, too, and only that one is there, it is that.
+func (f Format) FileToMerge(goos, home string, lookup func(string) (string, bool)) string {
+	path := f.UserFile(goos, home, lookup)
+	if _, err := os.Stat(path); err == nil || path == "" || !f.comments || !strings.HasSuffix(path, ".json") {
+		return path
+	}
+	if _, err := os.Stat(path + "c"); err == nil {
+		return path + "c"
+	}
+	return path
 }
 
 // ReadForMerge returns the contents of a client's file, nil for one that is not there.

@@ -8,9 +8,17 @@ import "time"
 type writer struct {
 	dialect dialect
 	// variable is a reference to a variable, with NAME for its name; "" for a client that replaces none. With unsure, it is
-	// not known whether it does. With fallback, ${NAME:-text} has a default; with plainCwd, there are none in cwd.
-	variable                   string
-	unsure, fallback, plainCwd bool
+	// not known whether it does. With fallback, ${NAME:-text} has a default. Where places is set, variables are replaced
+	// below those keys only.
+	variable         string
+	unsure, fallback bool
+	places           []string
+	// headerVariable and bearerVariable are the keys for headers that are a variable, and for a token in Authorization.
+	headerVariable, bearerVariable string
+	// envVariables is the key for the names of variables that come from the client's environment under the same name; with
+	// headerNames, the variables in headers are to be named there, too; with inherits, our inherit_env goes there.
+	envVariables          string
+	headerNames, inherits bool
 	// typeKey is the key for the word of a kind.
 	typeKey string
 	// kinds are the kinds of servers that the file can hold; elsewhere says where the others go.
@@ -30,6 +38,8 @@ type writer struct {
 	timeout, connectTimeout exportUnit
 	// include and exclude are the keys for names of tools, below toolsBelow if that is set.
 	include, exclude, toolsBelow string
+	// globs is set when they may be globs.
+	globs bool
 	// disabled is the key that switches an entry off, and enabled the one that switches it off with false, which is always
 	// written with alwaysEnabled.
 	disabled, enabled string
@@ -124,6 +134,59 @@ func writers() map[string]writer {
 		"zed": {
 			dialect: jsonDialect(), unsure: true, kinds: finders("url"), enabled: "enabled",
 		},
+		"codex": {
+			dialect: tomlDialect(), kinds: finders("url"), cwd: true,
+			// openai/codex codex-rs/config/src/mcp_types.rs, 2026-11: RawMcpServerConfig; an entry with a url is streamable HTTP.
+			names:          map[string]string{"headers": "http_headers"},
+			headerVariable: "env_http_headers", bearerVariable: "bearer_token_env_var", envVariables: "env_vars", inherits: true,
+			timeout: exportUnit{"tool_timeout_sec", time.Second}, connectTimeout: exportUnit{"startup_timeout_sec", time.Second},
+			include: "enabled_tools", exclude: "disabled_tools", enabled: "enabled",
+		},
+		"goose": {
+			dialect: yamlDialect(), named: true, variable: "${NAME}", places: []string{"headers"}, envVariables: "env_keys", headerNames: true,
+			names:   map[string]string{"command": "cmd", "env": "envs"},
+			typeKey: "type",
+			// block/goose crates/goose/src/agents/extension.rs, as of 2026-11: sse is kept for old files, and not started.
+			kinds: map[Transport]exportKind{
+				TransportStdio: {word: "stdio"},
+				TransportAuto:  {url: "uri", word: "streamable_http", loss: lossHTTP},
+				TransportHTTP:  {url: "uri", word: "streamable_http"},
+			},
+			elsewhere: "speaks the older transport, which Goose no longer does",
+			timeout:   exportUnit{"timeout", time.Second}, include: "available_tools", enabled: "enabled", alwaysEnabled: true,
+		},
+		"hermes": {
+			dialect: yamlDialect(), variable: "${NAME}", kinds: finders("url"),
+			timeout: exportUnit{"timeout", time.Second}, connectTimeout: exportUnit{"connect_timeout", time.Second},
+			include: "include", exclude: "exclude", toolsBelow: "tools", globs: true, enabled: "enabled",
+		},
+		"opencode": {
+			dialect: jsonDialect(), variable: "{env:NAME}", wholeCommand: true,
+			names: map[string]string{"env": "environment"}, typeKey: "type",
+			kinds: map[Transport]exportKind{
+				TransportStdio: {word: "local"},
+				TransportAuto:  {url: "url", word: "remote"},
+				TransportHTTP:  {url: "url", word: "remote", loss: lossFinds},
+				TransportSSE:   {url: "url", word: "remote", loss: lossFinds},
+			},
+			timeout: exportUnit{"timeout", time.Millisecond}, enabled: "enabled", alwaysEnabled: true,
+		},
+		"continue": {
+			dialect: yamlDialect(), named: true, variable: "${{ secrets.NAME }}", cwd: true, inner: "requestOptions", typeKey: "type",
+			kinds: map[Transport]exportKind{
+				TransportStdio: {},
+				TransportAuto:  {url: "url"},
+				TransportHTTP:  {url: "url", word: "streamable-http"},
+				TransportSSE:   {url: "url", word: "sse"},
+			},
+			connectTimeout: exportUnit{"connectionTimeout", time.Millisecond},
+		},
+		"lmstudio": {
+			dialect: jsonDialect(), unsure: true, kinds: finders("url"),
+		},
+		"mcporter": {
+			dialect: jsonDialect(), variable: "${NAME}", fallback: true, kinds: finders("baseUrl"), cwd: true,
+		},
 		"json": {
 			dialect: jsonDialect(), variable: "${NAME}", fallback: true, cwd: true,
 			typeKey: "type", kinds: remotesOr(TransportAuto, remotes("url", "http", "sse", "", "")),
@@ -141,7 +204,7 @@ func remotesOr(plain Transport, kinds map[Transport]exportKind) map[Transport]ex
 }
 
 // isList reports whether the client's servers are in a list, each with its name.
-func (f Format) isList() bool { return false }
+func (f Format) isList() bool { return f.list }
 
 // template returns a client's value as a template of ours.
-func (f Format) template(text string) (string, []Placeholder) { return f.syntax.template(text) }
+func (f Format) template(text string) (string, []Placeholder) { return f.syntax.template(text, "") }

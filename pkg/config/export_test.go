@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"flag"
 	"os"
 	"path/filepath"
 	"slices"
@@ -13,8 +12,6 @@ import (
 
 	"github.com/tailscale/hujson"
 )
-
-var updateExports = flag.Bool("update", false, "write the golden files")
 
 // exported are entries with all that an entry can say.
 const exported = `
@@ -92,7 +89,7 @@ func TestExportGolden(t *testing.T) {
 				b.WriteString("lost " + l.Server + ": " + l.String() + "\n")
 			}
 			golden := filepath.Join("testdata", "export", f.Name+".golden")
-			if *updateExports {
+			if *update {
 				if err := os.MkdirAll(filepath.Dir(golden), 0o750); err != nil {
 					t.Fatal(err)
 				}
@@ -352,4 +349,33 @@ func FuzzMerge(f *testing.F) {
 			t.Errorf("a second time: %v: %+v of %q", err, again, m.Text)
 		}
 	})
+}
+
+func TestMergeIntoTOMLAndYAML(t *testing.T) {
+	for name, c := range map[string]struct{ format, before, after string }{
+		"a new table":       {"codex", "# mine\nmodel = \"m\" # m\n\n[mcp_servers.a]\ncommand = 'a'\n", "# mine\nmodel = \"m\" # m\n\n[mcp_servers.a]\ncommand = 'a'\n\n[mcp_servers.new]\ncommand = \"x\"\nargs = [\"a\"]\n"},
+		"another table":     {"codex", "[mcp_servers.new] # n\ncommand = 'y'\n[mcp_servers.new.env]\nA = 'b'\n\n# of z\n[z]\na = 1\n", "[mcp_servers.new]\ncommand = \"x\"\nargs = [\"a\"]\n\n# of z\n[z]\na = 1\n"},
+		"the same table":    {"codex", "[mcp_servers]\nnew = {command='x', args=['a']}\n", "[mcp_servers]\nnew = {command='x', args=['a']}\n"},
+		"a new key":         {"hermes", "# mine\nmodel: m # m\nmcp_servers:\n  a: {command: a} # a\n\nz: 1\n", "# mine\nmodel: m # m\nmcp_servers:\n  a: {command: a} # a\n  new:\n    command: x\n    args: [a]\n\nz: 1\n"},
+		"no servers":        {"hermes", "model: m # m\n", "model: m # m\nmcp_servers:\n  new:\n    command: x\n    args: [a]\n"},
+		"another key":       {"hermes", "mcp_servers:\n  new:\n    command: y # y\n  # of a\n  a: {command: a}\n", "mcp_servers:\n  new:\n    command: x\n    args: [a]\n  # of a\n  a: {command: a}\n"},
+		"a new item":        {"continue", "name: n\nmcpServers:\n  - name: a # a\n    command: a\n# end\nz: 1\n", "name: n\nmcpServers:\n  - name: a # a\n    command: a\n  - name: new\n    command: x\n    args: [a]\n# end\nz: 1\n"},
+		"another item":      {"continue", "mcpServers:\n- name: new\n  command: y\n\n- name: a # a\n  command: a\n", "mcpServers:\n- name: new\n  command: x\n  args: [a]\n\n- name: a # a\n  command: a\n"},
+		"nothing, and CRLF": {"continue", "name: n\r\n", "name: n\r\nmcpServers:\r\n  - name: new\r\n    command: x\r\n    args: [a]\r\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m, err := formatOf(t, c.format).Merge("f", []byte(c.before), exportedServers(t, "servers:\n  new: {command: x, args: [a]}\n"), MergeOptions{Replace: true})
+			if err != nil || string(m.Text) != c.after {
+				t.Errorf("%v; is\n%s\nwant\n%s", err, m.Text, c.after)
+			}
+		})
+	}
+	for format, before := range map[string]string{
+		"codex": "[mcp_servers]\nnew = {command='y'}\n", "hermes": "{mcp_servers: {a: {command: x}}}\n", "continue": "mcpServers: [{name: a, command: b}]\n",
+		"opencode": `{"mcp": {"servers": {"a": {"command": ["x"]}}}}`,
+	} {
+		if m, err := formatOf(t, format).Merge("f", []byte(before), exportedServers(t, "servers:\n  new: {command: x}\n"), MergeOptions{Replace: true}); err == nil {
+			t.Errorf("%s: %s", format, m.Text)
+		}
+	}
 }

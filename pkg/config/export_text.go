@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/tailscale/hujson"
@@ -237,4 +239,182 @@ func quoteJSON(text string) string {
 		return `""`
 	}
 	return strings.TrimSuffix(b.String(), "\n")
+}
+
+func yamlDialect() dialect { return dialect{parse: parseTree, put: putYAML} }
+
+// putYAML splices an entry into YAML. What would have to write other lines anew is an error.
+func putYAML(text string, _ *yaml.Node, f Format, name string, entry *yaml.Node) (string, error) {
+	root, err := parseTree("", []byte(text))
+	if err != nil {
+		return "", err
+	}
+	var servers *yaml.Node
+	if root != nil {
+		servers = valueOf(root, f.Key)
+	}
+	whole := &yaml.Node{Kind: yaml.MappingNode, Tag: tagMap, Content: []*yaml.Node{textNode(name), entry}}
+	if f.list {
+		whole = &yaml.Node{Kind: yaml.SequenceNode, Tag: tagSeq, Content: []*yaml.Node{entry}}
+	}
+	indent := indentOf(root)
+	switch {
+	case root == nil || len(root.Content) == 0:
+		encoded, err := encode(&yaml.Node{Kind: yaml.MappingNode, Tag: tagMap, Content: []*yaml.Node{textNode(f.Key), whole}}, indent)
+		if err != nil {
+			return "", err
+		}
+		if text != "" && !strings.HasSuffix(text, "\n") {
+			text += "\n"
+		}
+		return text + encoded, nil
+	case servers == nil || len(servers.Content) == 0:
+		if text, ok := splice(text, root, []string{f.Key}, textNode(f.Key), whole, indent); ok {
+			return text, nil
+		}
+	case f.list:
+		if text, ok := spliceItem(text, root, f.Key, name, entry, indent); ok {
+			return text, nil
+		}
+	default:
+		if text, ok := splice(text, root, []string{f.Key, name}, textNode(name), entry, indent); ok {
+			return text, nil
+		}
+	}
+	return "", errors.New(f.Key + " is not laid out in lines of its own")
+}
+
+// spliceItem puts an item into a list: in the place of the one of that name, or behind the last.
+func spliceItem(text string, root *yaml.Node, key, name string, entry *yaml.Node, indent int) (string, bool) {
+	lines := strings.Split(strings.TrimSuffix(text, "\n"), "\n")
+	if !ownLines(root, lines) {
+		return "", false
+	}
+	list := valueOf(root, key)
+	column := list.Column - 1
+	for _, item := range list.Content {
+		if line := lines[item.Line-1]; indentation(line) != column || !strings.HasPrefix(line[column:], "- ") {
+			return "", false
+		}
+	}
+	encoded, err := encode(&yaml.Node{Kind: yaml.SequenceNode, Tag: tagSeq, Content: []*yaml.Node{entry}}, indent)
+	if err != nil {
+		return "", false
+	}
+	var piece []string
+	for line := range strings.Lines(encoded) {
+		piece = append(piece, strings.Repeat(" ", column)+strings.TrimSuffix(line, "\n"))
+	}
+	end := nextLine(root, indexOf(root, key), documentEnd(lines, root))
+	if i := indexInList(list, name); i >= 0 {
+		from, to := list.Content[i].Line-1, end
+		if i+1 < len(list.Content) {
+			to = list.Content[i+1].Line - 1
+		}
+		return joinLines(slices.Replace(lines, from, trimEnd(lines, from, to, len(text)), piece...)), true
+	}
+	at := trimEnd(lines, list.Content[len(list.Content)-1].Line-1, end, column)
+	return joinLines(slices.Insert(lines, at, piece...)), true
+}
+
+func tomlDialect() dialect { return dialect{parse: parseTOML, put: putTOML} }
+
+// putTOML puts a table at the end of a file of TOML, or in the place of the one that is there.
+func putTOML(text string, tree *yaml.Node, f Format, name string, entry *yaml.Node) (string, error) {
+	var b strings.Builder
+	b.WriteString("[" + tomlKey(f.Key) + "." + tomlKey(name) + "]\n")
+	for i := 0; i+1 < len(entry.Content); i += 2 {
+		b.WriteString(tomlKey(entry.Content[i].Value) + " = ")
+		encodeTOML(&b, entry.Content[i+1])
+		b.WriteByte('\n')
+	}
+	table := b.String()
+	if entryIn(tree, f, name) == nil {
+		if text != "" {
+			text = strings.TrimRight(text, "\n") + "\n\n"
+		}
+		return text + table, nil
+	}
+	from, to := -1, -1
+	lines := strings.SplitAfter(text, "\n")
+	for i, line := range lines {
+		switch path, isHeader := tomlHeader(line); {
+		case !isHeader:
+		case len(path) >= 2 && path[0] == f.Key && path[1] == name:
+			if len(path) == 2 && from < 0 {
+				from = i
+			}
+		case from >= 0 && to < 0:
+			to = i
+		}
+	}
+	if from < 0 {
+		return "", errors.New("the entry has no table of its own")
+	}
+	if to < 0 {
+		to = len(lines)
+	}
+	for to > from+1 && (isBlank(lines[to-1]) || isComment(lines[to-1])) {
+		to-- // what stands above the next table is about that
+	}
+	return strings.Join(lines[:from], "") + table + strings.Join(lines[to:], ""), nil
+}
+
+// tomlHeader returns the keys in the header of a table.
+func tomlHeader(line string) ([]string, bool) {
+	line = strings.TrimSpace(line)
+	if !regexp.MustCompile(`^\[.*\]\s*(#.*)?$`).MatchString(line) {
+		return nil, false
+	}
+	tree, err := parseTOML("", []byte(line))
+	if err != nil {
+		return nil, false
+	}
+	var path []string
+	for n := tree; n.Kind == yaml.MappingNode && len(n.Content) == 2; n = n.Content[1] {
+		path = append(path, n.Content[0].Value)
+	}
+	return path, len(path) > 0
+}
+
+// tomlKey returns a key, with quotes if it needs them.
+func tomlKey(key string) string {
+	if key != "" && strings.Trim(key, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-") == "" {
+		return key
+	}
+	return tomlText(key)
+}
+
+// tomlText returns text between quotes. The escapes of JSON are some of TOML's, which wants one for DEL, too.
+func tomlText(text string) string { return strings.ReplaceAll(quoteJSON(text), "\x7f", `\u007f`) }
+
+// encodeTOML writes a value in one line.
+func encodeTOML(b *strings.Builder, n *yaml.Node) {
+	switch n.Kind {
+	case yaml.SequenceNode:
+		b.WriteByte('[')
+		for i, item := range n.Content {
+			if i > 0 {
+				b.WriteString(", ")
+			}
+			encodeTOML(b, item)
+		}
+		b.WriteByte(']')
+	case yaml.MappingNode:
+		b.WriteByte('{')
+		for i := 0; i+1 < len(n.Content); i += 2 {
+			if i > 0 {
+				b.WriteByte(',')
+			}
+			b.WriteString(" " + tomlKey(n.Content[i].Value) + " = ")
+			encodeTOML(b, n.Content[i+1])
+		}
+		b.WriteString(" }")
+	default:
+		if n.ShortTag() == tagString {
+			b.WriteString(tomlText(n.Value))
+		} else {
+			b.WriteString(n.Value)
+		}
+	}
 }
