@@ -508,6 +508,9 @@ func (x *exporter) value(place, template string) string {
 // variable returns a reference to a variable.
 func (x *exporter) variable(place string, p part) string {
 	w, title := x.writer, x.format.Title
+	if w.about != "" {
+		x.lose(place, title+" "+w.about)
+	}
 	whole := "${" + p.name + "}"
 	if p.hasFallback {
 		whole = "${" + p.name + ":-" + p.fallback + "}"

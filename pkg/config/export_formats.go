@@ -12,7 +12,9 @@ type writer struct {
 	// below those keys only.
 	variable         string
 	unsure, fallback bool
-	places           []string
+	// about says where the client has the value of a variable from, if that is no environment.
+	about  string
+	places []string
 	// headerVariable and bearerVariable are the keys for headers that are a variable, and for a token in Authorization.
 	headerVariable, bearerVariable string
 	// envVariables is the key for the names of variables that come from the client's environment under the same name; with
@@ -64,6 +66,7 @@ type exportUnit struct {
 const (
 	lossFinds = "finds out itself which transport a server has, and cannot be told"
 	lossHTTP  = "tries one transport only, so it is written as streamable HTTP; for an older server, set transport: sse"
+	lossOnly  = "speaks streamable HTTP only, and no older transport"
 )
 
 // remotes returns the kinds of a client whose file has a word for each transport. For auto, http is written.
@@ -135,8 +138,14 @@ func writers() map[string]writer {
 			dialect: jsonDialect(), unsure: true, kinds: finders("url"), enabled: "enabled",
 		},
 		"codex": {
-			dialect: tomlDialect(), kinds: finders("url"), cwd: true,
+			dialect: tomlDialect(), cwd: true,
 			// openai/codex codex-rs/config/src/mcp_types.rs, 2026-11: RawMcpServerConfig; an entry with a url is streamable HTTP.
+			kinds: map[Transport]exportKind{
+				TransportStdio: {},
+				TransportAuto:  {url: "url", loss: lossOnly},
+				TransportHTTP:  {url: "url"},
+			},
+			elsewhere:      "speaks the older transport, which Codex does not",
 			names:          map[string]string{"headers": "http_headers"},
 			headerVariable: "env_http_headers", bearerVariable: "bearer_token_env_var", envVariables: "env_vars", inherits: true,
 			timeout: exportUnit{"tool_timeout_sec", time.Second}, connectTimeout: exportUnit{"startup_timeout_sec", time.Second},
@@ -149,7 +158,7 @@ func writers() map[string]writer {
 			// block/goose crates/goose/src/agents/extension.rs, as of 2026-11: sse is kept for old files, and not started.
 			kinds: map[Transport]exportKind{
 				TransportStdio: {word: "stdio"},
-				TransportAuto:  {url: "uri", word: "streamable_http", loss: lossHTTP},
+				TransportAuto:  {url: "uri", word: "streamable_http", loss: lossOnly},
 				TransportHTTP:  {url: "uri", word: "streamable_http"},
 			},
 			elsewhere: "speaks the older transport, which Goose no longer does",
@@ -172,7 +181,10 @@ func writers() map[string]writer {
 			timeout: exportUnit{"timeout", time.Millisecond}, enabled: "enabled", alwaysEnabled: true,
 		},
 		"continue": {
-			dialect: yamlDialect(), named: true, variable: "${{ secrets.NAME }}", cwd: true, inner: "requestOptions", typeKey: "type",
+			dialect: yamlDialect(), named: true, variable: "${{ secrets.NAME }}", cwd: true,
+			// docs.continue.dev, "Secrets", as of 2026-11: those on this machine are in ~/.continue/.env.
+			about: "has secrets in the place of variables: put the value into ~/.continue/.env",
+			inner: "requestOptions", typeKey: "type",
 			kinds: map[Transport]exportKind{
 				TransportStdio: {},
 				TransportAuto:  {url: "url"},

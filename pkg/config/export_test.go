@@ -123,7 +123,7 @@ func TestExportReadsBack(t *testing.T) {
 				t.Errorf("%d servers are there of %d; skipped %v", len(cfg.Servers), len(servers), m.Skipped)
 			}
 			for _, s := range cfg.Servers {
-				got, _, err := s.Adopt(AdoptOptions{Home: "/home/u"})
+				got, _, err := s.Adopt(AdoptOptions{Home: filepath.Dir(file)}) // no project
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -137,8 +137,8 @@ func TestExportReadsBack(t *testing.T) {
 						told[before(l.Key, ".[?")] = true
 					}
 				}
-				// Where there is no word for it, http is what the client does with auto, too.
-				told["transport"] = told["transport"] || want.Transport == TransportAuto && f.Name == "vscode"
+				// VS Code does with http what we do with auto, and Codex has nothing else than http.
+				told["transport"] = told["transport"] || want.Transport == TransportAuto && f.Name == "vscode" || want.Transport == TransportHTTP && f.Name == "codex"
 				for _, key := range got.Differences(want) {
 					if !told[key] {
 						t.Errorf("%s: %s differs, and nobody is told:\n%s", s.Name, key, m.Text)
@@ -301,6 +301,7 @@ func TestMergeFile(t *testing.T) {
 func FuzzMerge(f *testing.F) {
 	for _, text := range []string{
 		"", "{}", `{"a":1,}`, `{"mcpServers":{"x":{"command":"y",},},}`, "{\n\t\"mcpServers\": { // c\n\t\t\"new\": {} /* d */\n\t}\n}", "\ufeff{\r\n}\r\n",
+		"mcpServers:\n- name: a # a\n  command: b\n# end\n", "mcp_servers:\n  a: {command: b}\nz: |\n  # x\n", "[mcp_servers.new]\ncommand = 'y'\n[z]\na = \"\"\"\n[b]\n\"\"\"\n",
 		`{"mcpServers":null}`, `{"mcpServers":{"a":{"env":{"A":"${B}"}} /* , */ , // x` + "\n}}",
 	} {
 		f.Add(text)
@@ -328,6 +329,16 @@ func FuzzMerge(f *testing.F) {
 		return found
 	}
 	f.Fuzz(func(t *testing.T, text string) {
+		for _, name := range []string{"codex", "hermes", "continue", "opencode"} {
+			format := formatOf(t, name)
+			m, err := format.Merge("f", []byte(text), servers, MergeOptions{Replace: true})
+			if err != nil {
+				continue
+			}
+			if again, err := format.Merge("f", m.Text, servers, MergeOptions{}); err != nil || again.Changed() {
+				t.Errorf("%s: a second time: %v: %+v of %q", name, err, again, m.Text)
+			}
+		}
 		m, err := formatOf(t, "cursor").Merge("mcp.json", []byte(text), servers, MergeOptions{Replace: true})
 		if err != nil {
 			return
