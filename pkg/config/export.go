@@ -101,7 +101,7 @@ func (f Format) Merge(name string, existing []byte, servers []Server, o MergeOpt
 	}
 	var m Merged
 	for _, s := range servers {
-		if err := s.exportable(f, o); err != nil {
+		if err := s.exportable(o); err != nil {
 			return Merged{}, err
 		}
 		x := &exporter{format: f, writer: w, o: o, server: s, done: map[string]bool{}}
@@ -183,7 +183,7 @@ func (f Format) tree(d dialect, name, text string) (*yaml.Node, error) {
 }
 
 // exportable says why an entry must not be written into a client's file.
-func (s Server) exportable(f Format, o MergeOptions) error {
+func (s Server) exportable(o MergeOptions) error {
 	if s.Err != nil {
 		return s.Err
 	}
@@ -404,11 +404,11 @@ func (x *exporter) duration(key string, to exportUnit, d time.Duration) {
 	if d <= 0 || to.key == "" {
 		return
 	}
-	n := (d + to.unit - 1) / to.unit
-	if n*to.unit != d {
-		x.lose(key, fmt.Sprintf("%s counts in %s, so it is rounded up to %s", x.format.Title, formatDuration(to.unit), formatDuration(n*to.unit)))
+	n := (int64(d) + int64(to.unit) - 1) / int64(to.unit)
+	if written := time.Duration(n * int64(to.unit)); written != d {
+		x.lose(key, fmt.Sprintf("%s counts in %s, so it is rounded up to %s", x.format.Title, formatDuration(to.unit), formatDuration(written)))
 	}
-	x.put(to.key, &yaml.Node{Kind: yaml.ScalarNode, Tag: tagInt, Value: fmt.Sprint(int64(n))})
+	x.put(to.key, &yaml.Node{Kind: yaml.ScalarNode, Tag: tagInt, Value: fmt.Sprint(n)})
 	x.done[key] = true
 }
 
@@ -639,14 +639,13 @@ func withEntry(tree *yaml.Node, f Format, name string, entry *yaml.Node) *yaml.N
 		servers = *follow(old)
 		servers.Content = slices.Clone(servers.Content)
 	}
-	switch i := 0; {
-	case servers.Kind == yaml.SequenceNode:
-		if i = indexInList(&servers, name); i >= 0 {
+	if servers.Kind == yaml.SequenceNode {
+		if i := indexInList(&servers, name); i >= 0 {
 			servers.Content[i] = entry
 		} else {
 			servers.Content = append(servers.Content, entry)
 		}
-	default:
+	} else {
 		putIn(&servers, name, entry)
 	}
 	putIn(&out, f.Key, &servers)

@@ -70,12 +70,12 @@ const (
 )
 
 // remotes returns the kinds of a client whose file has a word for each transport. For auto, http is written.
-func remotes(url, http, sse, stdio, loss string) map[Transport]exportKind {
+func remotes(http, stdio, loss string) map[Transport]exportKind {
 	return map[Transport]exportKind{
 		TransportStdio: {word: stdio},
-		TransportAuto:  {url: url, word: http, loss: loss},
-		TransportHTTP:  {url: url, word: http},
-		TransportSSE:   {url: url, word: sse},
+		TransportAuto:  {url: "url", word: http, loss: loss},
+		TransportHTTP:  {url: "url", word: http},
+		TransportSSE:   {url: "url", word: "sse"},
 	}
 }
 
@@ -102,7 +102,7 @@ func writers() map[string]writer {
 		},
 		"claude-code": {
 			dialect: jsonDialect(), variable: "${NAME}", fallback: true,
-			typeKey: "type", kinds: remotes("url", "http", "sse", "stdio", lossHTTP),
+			typeKey: "type", kinds: remotes("http", "stdio", lossHTTP),
 			timeout: exportUnit{"timeout", time.Millisecond},
 		},
 		"cursor": {
@@ -111,7 +111,7 @@ func writers() map[string]writer {
 		"vscode": {
 			dialect: jsonDialect(), variable: "${env:NAME}", cwd: true,
 			// code.visualstudio.com/docs/copilot/reference/mcp-configuration: http falls back to SSE.
-			typeKey: "type", kinds: remotes("url", "http", "sse", "stdio", ""),
+			typeKey: "type", kinds: remotes("http", "stdio", ""),
 		},
 		"windsurf": {
 			dialect: jsonDialect(), variable: "${env:NAME}", kinds: finders("serverUrl"),
@@ -120,7 +120,7 @@ func writers() map[string]writer {
 		"cline": {
 			dialect: jsonDialect(), unsure: true, cwd: true,
 			// cline/cline src/services/mcp/schemas.ts, as of 2025-10: stdio, sse and streamableHttp; a url without a type is SSE.
-			typeKey: "type", kinds: remotes("url", "streamableHttp", "sse", "stdio", lossHTTP),
+			typeKey: "type", kinds: remotes("streamableHttp", "stdio", lossHTTP),
 			timeout: exportUnit{"timeout", time.Second}, disabled: "disabled",
 		},
 		"gemini": {
@@ -201,7 +201,7 @@ func writers() map[string]writer {
 		},
 		"json": {
 			dialect: jsonDialect(), variable: "${NAME}", fallback: true, cwd: true,
-			typeKey: "type", kinds: remotesOr(TransportAuto, remotes("url", "http", "sse", "", "")),
+			typeKey: "type", kinds: remotesOr(TransportAuto, remotes("http", "", "")),
 			disabled: "disabled",
 		},
 	}

@@ -2,7 +2,6 @@ package config
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"os"
 	"path/filepath"
@@ -47,28 +46,28 @@ servers:
   off: {command: off, enabled: false}
 `
 
-func exportedServers(t testing.TB, text string) []Server {
-	t.Helper()
+func exportedServers(tb testing.TB, text string) []Server {
+	tb.Helper()
 	cfg, err := Parse("config.yaml", []byte(text))
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	for _, s := range cfg.Servers {
 		if s.Err != nil {
-			t.Fatal(s.Err)
+			tb.Fatal(s.Err)
 		}
 	}
 	return cfg.Servers
 }
 
-func formatOf(t testing.TB, name string) Format {
-	t.Helper()
+func formatOf(tb testing.TB, name string) Format {
+	tb.Helper()
 	for _, f := range Writable() {
 		if f.Name == name {
 			return f
 		}
 	}
-	t.Fatalf("nothing writes %s", name)
+	tb.Fatalf("nothing writes %s", name)
 	return Format{}
 }
 
@@ -264,14 +263,14 @@ func TestMergeFile(t *testing.T) {
 	}
 	f, one := formatOf(t, "cursor"), exportedServers(t, "servers:\n  new: {command: x}\n")
 	no := errors.New("no")
-	if _, err := f.MergeFile(context.Background(), link, one, MergeOptions{}, func(Merged) error { return no }); !errors.Is(err, no) {
+	if _, err := f.MergeFile(t.Context(), link, one, MergeOptions{}, func(Merged) error { return no }); !errors.Is(err, no) {
 		t.Error(err)
 	}
 	if text, err := os.ReadFile(target); err != nil || string(text) != "{}\n" {
 		t.Errorf("%v: %s", err, text)
 	}
 	yes := func(Merged) error { return nil }
-	if _, err := f.MergeFile(context.Background(), link, one, MergeOptions{}, yes); err != nil {
+	if _, err := f.MergeFile(t.Context(), link, one, MergeOptions{}, yes); err != nil {
 		t.Error(err)
 	}
 	info, err := os.Lstat(link)
@@ -286,13 +285,13 @@ func TestMergeFile(t *testing.T) {
 	}
 	// What was made for nothing goes away again.
 	deep := filepath.Join(dir, "none", "deep", "f.json")
-	if _, err := f.MergeFile(context.Background(), deep, one, MergeOptions{}, func(Merged) error { return no }); !errors.Is(err, no) {
+	if _, err := f.MergeFile(t.Context(), deep, one, MergeOptions{}, func(Merged) error { return no }); !errors.Is(err, no) {
 		t.Error(err)
 	}
 	if entries, err := os.ReadDir(dir); err != nil || len(entries) != 2 {
 		t.Errorf("%v: %v", err, entries)
 	}
-	if _, err := f.MergeFile(context.Background(), deep, one, MergeOptions{}, yes); err != nil {
+	if _, err := f.MergeFile(t.Context(), deep, one, MergeOptions{}, yes); err != nil {
 		t.Error(err)
 	}
 }
