@@ -108,7 +108,7 @@ func completeFlag(name string) cobra.CompletionFunc {
 		return fixed(transportNames()...)
 	case "auth":
 		return fixed("auto", "none", "oauth")
-	case "config", "ca-file", "cert-file", "key-file", "private-key", "trace", "smoke", "baseline", "write-baseline":
+	case "config", "ca-file", "cert-file", "key-file", "private-key", "trace", "smoke", "baseline", "write-baseline", "file":
 		return cobra.FixedCompletions(nil, cobra.ShellCompDirectiveDefault) // names of files
 	case "cwd", "save":
 		return cobra.FixedCompletions(nil, cobra.ShellCompDirectiveFilterDirs)
@@ -119,6 +119,12 @@ func completeFlag(name string) cobra.CompletionFunc {
 			}
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
+	case "to":
+		var words []cobra.Completion
+		for _, f := range config.Writable() {
+			words = append(words, described(f.Name, f.Title))
+		}
+		return fixed(words...)
 	case "from":
 		var words []cobra.Completion
 		for _, f := range config.Clients() {

@@ -91,7 +91,7 @@ func newRootCmd(a *app) *cobra.Command {
 	list, get, status := newListCmd(a), newGetCmd(a), newStatusCmd(a)
 	tools, call, ping, doctor := newToolsCmd(a), newCallCmd(a), newPingCmd(a), newDoctorCmd(a)
 	a.registerFrom(list, get, status, tools, call, ping, doctor)
-	add(groupServers, newAddCmd(a), newImportCmd(a), list, get, newSetCmd(a), newRenameCmd(a), newRemoveCmd(a), newEnableCmd(a), newDisableCmd(a))
+	add(groupServers, newAddCmd(a), newImportCmd(a), newExportCmd(a), list, get, newSetCmd(a), newRenameCmd(a), newRemoveCmd(a), newEnableCmd(a), newDisableCmd(a))
 	add(groupUse, tools, call, ping, doctor)
 	add(groupOther, newConfigCmd(a), newCompletionCmd(), newVersionCmd(a), newDemoServerCmd(a))
 	help := newHelpCmd(a)
