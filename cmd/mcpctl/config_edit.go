@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"time"
 
 	"github.com/spf13/cobra"
 	"mvdan.cc/sh/v3/shell"
@@ -227,7 +228,16 @@ func (a *app) editor() ([]string, error) {
 func (a *app) runEditor(ctx context.Context, editor []string, file string) error {
 	cmd := exec.CommandContext(context.WithoutCancel(ctx), editor[0], append(editor[1:len(editor):len(editor)], file)...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = a.io.In, bare(a.io.Out), a.io.Err
-	return cmd.Run()
+	err := cmd.Run()
+	const bySignal, bySigint = -1, 130
+	if e, ok := errors.AsType[*exec.ExitError](err); ok && (e.ExitCode() == bySignal || e.ExitCode() == bySigint) {
+		// Ctrl-C goes to both, and may have reached the editor first.
+		select {
+		case <-ctx.Done():
+		case <-time.After(time.Second):
+		}
+	}
+	return err
 }
 
 // bare returns the stream itself, so that a child gets the terminal and no pipe.

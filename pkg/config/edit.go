@@ -98,16 +98,19 @@ func editLocked(ctx context.Context, path, target string, change func(*Document)
 	if _, err := Parse(path, data); err != nil {
 		return false, fmt.Errorf("the change would break the file, so it was not written: %w", err)
 	}
-	if err := replaceFile(path, target, old, data); err != nil {
+	if err := replaceFile(path, target, old, data, privateMode); err != nil {
 		return false, err
 	}
 	return true, nil
 }
 
+// privateMode is the mode of files of ours: they may hold secrets.
+const privateMode fs.FileMode = 0o600
+
 // replaceFile puts data in place of what the file held when it was read under the lock.
-func replaceFile(path, target string, old, data []byte) error {
+func replaceFile(path, target string, old, data []byte, mode fs.FileMode) error {
 	removeLeftovers(target)
-	err := writeFile(target, data, func() error {
+	err := writeFile(target, data, mode, func() error {
 		// Editors and other programs know nothing of the lock.
 		now, err := readForEdit(path, target)
 		if err != nil || (now == nil) != (old == nil) || !bytes.Equal(now, old) {
@@ -294,7 +297,7 @@ func (c content) bytes() []byte {
 
 // writeFile replaces the file at path as a whole: after a crash there is the old file or the new one. It calls ready
 // just before, whose error ends it.
-func writeFile(path string, data []byte, ready func() error) (err error) {
+func writeFile(path string, data []byte, mode fs.FileMode, ready func() error) (err error) {
 	dir := filepath.Dir(path)
 	// The temporary file has mode 0600 from the start, so that no secret is readable in between.
 	f, err := os.CreateTemp(dir, "."+filepath.Base(path)+".*.tmp")
@@ -309,6 +312,11 @@ func writeFile(path string, data []byte, ready func() error) (err error) {
 	}()
 	if _, err := f.Write(data); err != nil {
 		return err
+	}
+	if mode != privateMode {
+		if err := f.Chmod(mode); err != nil {
+			return err
+		}
 	}
 	if err := f.Sync(); err != nil {
 		return err

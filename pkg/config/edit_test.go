@@ -255,7 +255,7 @@ func TestEditLeavesNoTemporaryFile(t *testing.T) {
 	if err := os.MkdirAll(filepath.Join(target, "full"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if err := writeFile(target, []byte("x"), func() error { return nil }); err == nil {
+	if err := writeFile(target, []byte("x"), privateMode, func() error { return nil }); err == nil {
 		t.Fatal("a directory was replaced")
 	}
 	onlyFile(t, target)

@@ -699,8 +699,8 @@ func (f Format) MergeFile(ctx context.Context, path string, servers []Server, o 
 	if !m.Changed() || bytes.Equal(m.Text, old) {
 		return m, nil
 	}
-	if err := writeFile(target, m.Text, mode); err != nil {
-		return Merged{}, fileError(path, "cannot be written", err)
+	if err := replaceFile(path, target, old, m.Text, mode); err != nil {
+		return Merged{}, err
 	}
 	written = true
 	return m, nil
@@ -731,10 +731,11 @@ func ReadForMerge(path string) ([]byte, error) {
 
 // readTheirs returns the contents of another program's file, and its mode, which is none of our business.
 func readTheirs(path, target string) ([]byte, fs.FileMode, error) {
-	data, mode, err := readForEdit(path, target)
+	data, err := readForEdit(path, target)
 	if err != nil {
 		return nil, 0, err
 	}
+	mode := privateMode
 	if info, err := os.Stat(target); err == nil {
 		mode = info.Mode().Perm()
 	}

@@ -59,5 +59,5 @@ func Replace(ctx context.Context, path string, old, data []byte) (err error) {
 	if !bytes.Equal(now, old) {
 		return ErrChanged
 	}
-	return replaceFile(path, target, now, data)
+	return replaceFile(path, target, now, data, privateMode)
 }
