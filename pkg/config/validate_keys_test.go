@@ -3,6 +3,7 @@ package config
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -25,11 +26,11 @@ func within(path, text string) string {
 	text = "{" + text + "}"
 	if path != "" {
 		steps := strings.Split(path, ".")
-		for i := len(steps) - 1; i >= 0; i-- {
-			if name, ok := strings.CutSuffix(steps[i], "[0]"); ok {
+		for _, step := range slices.Backward(steps) {
+			if name, ok := strings.CutSuffix(step, "[0]"); ok {
 				text = fmt.Sprintf("{%s: [%s]}", name, text)
 			} else {
-				text = fmt.Sprintf("{%s: %s}", steps[i], text)
+				text = fmt.Sprintf("{%s: %s}", step, text)
 			}
 		}
 	}
