@@ -252,6 +252,9 @@ func (o *addOptions) server(cmd *cobra.Command, a *app, args []string) (config.S
 	if err := server.Validate(); err != nil {
 		return server, err
 	}
+	if path, err := a.configPath(); err == nil { // where ${file:PATH} starts when the entry is in the file
+		server.Dir = filepath.Dir(path)
+	}
 	return server, makeAbsolute(a, &server)
 }
 

@@ -8,7 +8,7 @@ import (
 // TestCompletedWords holds how words come back for bash, behind what is typed.
 func TestCompletedWords(t *testing.T) {
 	const breaks = " \t\n\"'@><=;|&(:"
-	p := process{lookup: func(name string) (string, bool) { return "/work", name == "DIR" }, home: "/home/me"}
+	p := process{lookup: func(name string) (string, bool) { return "/place", name == "DIR" }, home: "/home/me"}
 	for _, tt := range []struct{ line, word, words, text, put string }{
 		{"mcpctl call odd se", "search", "mcpctl call odd", "se", "search"},
 		{"mcpctl call odd ", "a b", "mcpctl call odd", "", `a\ b`},
@@ -19,7 +19,7 @@ func TestCompletedWords(t *testing.T) {
 		{"mcpctl x a:b:", "a:b:c d", "mcpctl x", "a:b:", `c\ d`},
 		{"mcpctl x q=@d", "q=@dir/", "mcpctl x", "q=@d", "@dir/"},
 		{"ls; A=1 mcpctl x", "xy", "mcpctl", "x", "xy"},
-		{"mcpctl --config $DIR/c ~/x", "~", "mcpctl --config /work/c", "/home/me/x", "NOT"},
+		{"mcpctl --config $DIR/c ~/x", "~", "mcpctl --config /place/c", "/home/me/x", "NOT"},
 		{"mcpctl $(id) x", "xy", "", "", "xy"},
 		{"mcpctl `id` x", "xy", "", "", "xy"},
 	} {
