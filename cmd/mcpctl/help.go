@@ -384,10 +384,12 @@ configuration, a relative name of a file in tls or oauth in the working
 directory, and ~/ in the home directory.
 
 The files of other clients (Claude Desktop, Claude Code, Cursor, VS Code,
-Windsurf, Cline, Gemini CLI, Zed) are read as they are, each with its own keys
-and variables: --config FILE takes one, which is how a pipeline checks the file
-of a repository, and --from CLIENT finds the user's own. They are never edited.
-mcpctl import takes their servers over into this file.
+Windsurf, Cline, Gemini CLI, Zed, Codex, Goose, Hermes, opencode, Continue,
+LM Studio, mcporter) are read as they are, each with its own keys and variables:
+--config FILE takes one, which is how a pipeline checks the file of a
+repository, and --from CLIENT finds the user's own. mcpctl import takes their
+servers over into this file, and mcpctl export --write is all that changes
+theirs.
 
 mcpctl get NAME shows each value and where it comes from. For the file itself:
 

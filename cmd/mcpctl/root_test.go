@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/mcpctl/mcpctl/internal/iostreams"
+	"github.com/mcpctl/mcpctl/pkg/config"
 )
 
 // newTestApp returns the commands over buffers.
@@ -189,6 +190,16 @@ func TestTopicsFit(t *testing.T) {
 			if n := utf8.RuneCountInString(strings.TrimRight(line, "\n")); n > columns {
 				t.Errorf("help %s: %d columns: %s", topic.name, n, line)
 			}
+		}
+	}
+}
+
+// TestTopicNamesEachClient holds that no client is read in silence.
+func TestTopicNamesEachClient(t *testing.T) {
+	words := strings.Join(strings.Fields(topicConfig), " ")
+	for _, f := range config.Clients() {
+		if !strings.Contains(words, f.Title) {
+			t.Errorf("mcpctl help config does not name %s", f.Title)
 		}
 	}
 }
