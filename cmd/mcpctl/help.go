@@ -384,8 +384,8 @@ configuration, a relative name of a file in tls or oauth in the working
 directory, and ~/ in the home directory.
 
 The files of other clients (Claude Desktop, Claude Code, Cursor, VS Code,
-Windsurf, Cline, Gemini CLI, Zed, Codex, Goose, Hermes, opencode, Continue,
-LM Studio, mcporter) are read as they are, each with its own keys and variables:
+Windsurf, Cline, Gemini CLI, Zed, Codex, Goose, Hermes Agent, opencode,
+Continue, LM Studio, mcporter) are read, each with its own keys and variables:
 --config FILE takes one, which is how a pipeline checks the file of a
 repository, and --from CLIENT finds the user's own. mcpctl import takes their
 servers over into this file, and mcpctl export --write is all that changes
