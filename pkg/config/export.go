@@ -105,8 +105,11 @@ func (f Format) Merge(name string, existing []byte, servers []Server, o MergeOpt
 			return Merged{}, err
 		}
 		x := &exporter{format: f, writer: w, o: o, server: s, done: map[string]bool{}}
-		skipped := x.write()
 		old := entryIn(tree, f, s.Name)
+		if old != nil {
+			x.keepValues(name, old)
+		}
+		skipped := x.write()
 		verb := &m.Added
 		if skipped == nil && old != nil {
 			verb = &m.Replaced
@@ -584,6 +587,33 @@ func (x *exporter) compare(file string, old *yaml.Node) *Skipped {
 		}
 	}
 	return nil
+}
+
+// refers reports whether a template refers to anything.
+func refers(template string) bool {
+	parts, err := parseTemplate(template)
+	return err == nil && slices.ContainsFunc(parts, func(p part) bool { return p.name != "" })
+}
+
+// keepValues leaves what is written out in env and headers of the client's own entry where ours refers to a variable: it
+// may stand nowhere else. It is kept for the same server only.
+func (x *exporter) keepValues(file string, old *yaml.Node) {
+	theirs := x.read(file, old)
+	if theirs.Err != nil || !theirs.SameTarget(x.server) {
+		return
+	}
+	x.server = x.server.Clone()
+	keep := func(key string, ours, theirs map[string]string) {
+		for _, name := range sortedNames(ours) {
+			value, there := theirs[name]
+			if there && value != "" && !refers(value) && refers(ours[name]) {
+				ours[name] = value
+				x.lose(below(key, name), "what is written out there stays as it is")
+			}
+		}
+	}
+	keep("env", x.server.Env, theirs.Env)
+	keep("headers", x.server.Headers, theirs.Headers)
 }
 
 // read reads an entry as the client's file holds it.

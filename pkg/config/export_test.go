@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/tailscale/hujson"
 )
@@ -386,6 +387,33 @@ func TestMergeIntoTOMLAndYAML(t *testing.T) {
 	} {
 		if m, err := formatOf(t, format).Merge("f", []byte(before), exportedServers(t, "servers:\n  new: {command: x}\n"), MergeOptions{Replace: true}); err == nil {
 			t.Errorf("%s: %s", format, m.Text)
+		}
+	}
+}
+
+// TestMergeKeepsTheOnlyCopyOfASecret holds that a variable does not take the place of a value that stands nowhere else.
+func TestMergeKeepsTheOnlyCopyOfASecret(t *testing.T) {
+	for client, existing := range map[string]string{
+		"cursor": `{"mcpServers": {"gh": {"command": "npx", "args": ["gh"], "env": {"GH_TOKEN": "sesame$$1", "X": "${env:X}"}}}}`,
+		"codex":  "[mcp_servers.gh]\ncommand = \"npx\"\nargs = [\"gh\"]\nenv = { GH_TOKEN = \"sesame$$1\" }\n",
+	} {
+		for _, command := range []string{"npx", "other"} {
+			f := FindClients(client)[0]
+			s := Server{
+				Name: "gh", Command: command, Args: []string{"gh"}, Enabled: true, Cwd: "/tmp", Timeout: 7 * time.Second,
+				Transport: TransportStdio, Env: map[string]string{"GH_TOKEN": "${GH_GH_TOKEN}", "X": "${Y}"},
+			}
+			m, err := f.Merge("x", []byte(existing), []Server{s}, MergeOptions{Replace: true})
+			if err != nil {
+				t.Fatal(err)
+			}
+			text := string(m.Text)
+			if kept := strings.Contains(text, "sesame$$1"); kept != (command == "npx") {
+				t.Errorf("%s, command %s: kept %t:\n%s", client, command, kept, text)
+			}
+			if strings.Contains(text, "GH_GH_TOKEN") == (command == "npx") {
+				t.Errorf("%s, command %s:\n%s", client, command, text)
+			}
 		}
 	}
 }
