@@ -471,7 +471,7 @@ func (o *addOptions) tellSeveral(ctx context.Context, a *app, path string, bodie
 				code = f.code
 			}
 			if f.said == f.Message { // it does not name the server
-				f.said = b.Name + ": " + f.said
+				f.said = b.Name + ": " + strings.TrimPrefix(f.said, b.Name+": ")
 			}
 			failures.WriteString(f.text(a.global.verbose > 0, a.errWidth()))
 		}
