@@ -98,9 +98,6 @@ func AssignableKeys() []string {
 	return keys
 }
 
-// IsListKey reports whether the value of a key is a list.
-func IsListKey(key string) bool { return keyKinds()[key] == kindList }
-
 // KeyWords returns the values a key may have, nil if they are not a few words.
 func KeyWords(key string) []string {
 	switch key {
