@@ -22,6 +22,7 @@ import (
 
 type callOptions struct {
 	serverFlags
+	interactionFlags
 	args        string
 	noValidate  bool
 	dryRun      bool
@@ -56,7 +57,8 @@ does no harm, or with --retry-unsafe.`,
 	flags.Var((*numberValue)(&o.maxChars), "max-chars", "cut what comes back to `N` characters")
 	flags.BoolVar(&o.retryUnsafe, "retry-unsafe", false, "repeat a call that may have been executed")
 	flags.StringVar(&o.save, "save", "", "save images, audio and resources in `dir`")
-	o.register(flags)
+	o.interactionFlags.register(flags)
+	o.serverFlags.register(flags)
 	return cmd
 }
 
@@ -138,7 +140,10 @@ func (o *callOptions) run(cmd *cobra.Command, a *app, args []string) error {
 	if err != nil {
 		return &serverError{server.Name, a.argumentError(o.words(cmd, a, args), rest[0], rest[1:], err)}
 	}
-	stop := a.live("calling " + rest[0] + " of " + server.Name)
+	if err := a.interact(&o.interactionFlags); err != nil {
+		return err
+	}
+	ctx, stop := a.working(ctx, "calling "+rest[0]+" of "+server.Name)
 	defer stop()
 	return a.with(ctx, server, func(s *session.Supervisor) error {
 		words := o.words(cmd, a, args)

@@ -92,7 +92,8 @@ func newRootCmd(a *app) *cobra.Command {
 	tools, call, ping, doctor := newToolsCmd(a), newCallCmd(a), newPingCmd(a), newDoctorCmd(a)
 	a.registerFrom(list, get, status, tools, call, ping, doctor)
 	add(groupServers, newAddCmd(a), newImportCmd(a), newExportCmd(a), list, get, newSetCmd(a), newRenameCmd(a), newRemoveCmd(a), newEnableCmd(a), newDisableCmd(a))
-	add(groupUse, tools, call, ping, doctor)
+	add(groupUse, tools, call)
+	add(groupUse, ping, doctor)
 	add(groupOther, newConfigCmd(a), newCompletionCmd(), newVersionCmd(a), newDemoServerCmd(a))
 	help := newHelpCmd(a)
 	help.GroupID = groupOther

@@ -2,19 +2,12 @@ package render
 
 import (
 	"bytes"
-	"encoding/base64"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
-	"mime"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"unicode/utf8"
-
-	"github.com/mcpctl/mcpctl/internal/iostreams"
 )
 
 // Result is what a tool returned. See the MCP specification, 2025-11-25, "Tools", "Tool Result".
@@ -24,24 +17,9 @@ type Result struct {
 	// IsError is set when the tool reports an error.
 	IsError bool
 
-	blocks     []block
-	structured json.RawMessage
-}
+	Content
 
-// block is one element of the content.
-type block struct {
-	kind string
-	// text is what is shown; for a block without text, a line about it.
-	text string
-	// about says what a block without text is, for one that can be saved.
-	about string
-	// isText is set for text that the tool wrote, as opposed to a line about a block.
-	isText bool
-	// data is what can be saved in a file, nil for nothing.
-	data     []byte
-	mimeType string
-	// name is the file's name, if the server gives it one.
-	name string
+	structured json.RawMessage
 }
 
 // ParseResult reads a result. What is odd in one block is told in its place; only a result that is no object is an
@@ -67,152 +45,27 @@ func ParseResult(raw json.RawMessage) (*Result, error) {
 	if s := string(fields.Structured); s != "null" {
 		r.structured = fields.Structured
 	}
-	var blocks []json.RawMessage
-	if err := json.Unmarshal(fields.Content, &blocks); err != nil && len(fields.Content) > 0 {
-		blocks = []json.RawMessage{fields.Content} // one block without its array
-	}
-	for _, raw := range blocks {
-		r.blocks = append(r.blocks, parseBlock(raw))
-	}
+	r.Content = ParseContent(fields.Content)
 	return r, nil
 }
 
-func parseBlock(raw json.RawMessage) block {
-	var b struct {
-		Type     string `json:"type"`
-		Text     string `json:"text"`
-		Data     string `json:"data"`
-		MIMEType string `json:"mimeType"`
-		URI      string `json:"uri"`
-		Name     string `json:"name"`
-		Title    string `json:"title"`
-		Resource *struct {
-			URI      string  `json:"uri"`
-			MIMEType string  `json:"mimeType"`
-			Text     *string `json:"text"`
-			Blob     *string `json:"blob"`
-		} `json:"resource"`
-	}
-	if err := json.Unmarshal(raw, &b); err != nil {
-		return about("unknown", "block that cannot be read; -o json shows it")
-	}
-	switch b.Type {
-	case "text":
-		return block{kind: b.Type, text: b.Text, isText: true}
-	case "image", "audio":
-		return binary(b.Type, b.MIMEType, b.Data, "")
-	case "resource_link":
-		name := b.Title
-		if name == "" {
-			name = b.Name
-		}
-		return about(b.Type, strings.TrimSpace("link "+OneLine(name))+" "+OneLine(b.URI))
-	case "resource":
-		switch r := b.Resource; {
-		case r == nil:
-			return about(b.Type, "resource without contents")
-		case r.Text != nil:
-			return block{kind: b.Type, text: *r.Text, isText: true, data: []byte(*r.Text), mimeType: r.MIMEType, name: r.URI}
-		case r.Blob != nil:
-			return binary("resource", r.MIMEType, *r.Blob, r.URI)
-		default:
-			return about(b.Type, "resource "+OneLine(r.URI)+" without contents")
-		}
-	default:
-		return about(b.Type, fmt.Sprintf("block of the unknown type %q; -o json shows it", OneLine(b.Type)))
-	}
-}
-
-func about(kind, text string) block { return block{kind: kind, text: "[" + text + "]"} }
-
-// binary is a block with base64 in it. Text in base64 is text.
-func binary(kind, mimeType, encoded, uri string) block {
-	data, err := decodeBase64(encoded)
-	if err != nil {
-		return about(kind, fmt.Sprintf("%s %s, not valid base64", kind, OneLine(mimeType)))
-	}
-	b := block{kind: kind, data: data, mimeType: mimeType, name: uri}
-	if strings.HasPrefix(mimeType, "text/") && utf8.Valid(data) {
-		b.text, b.isText = string(data), true
-		return b
-	}
-	what := strings.TrimSpace(kind + " " + OneLine(mimeType))
-	if uri != "" {
-		what += " " + OneLine(uri)
-	}
-	b.about = what + ", " + size(len(data))
-	b.text = "[" + b.about + "; --save DIR saves it]"
-	return b
-}
-
-// decodeBase64 reads base64 in both alphabets, with padding or without, line ends in it or not.
-func decodeBase64(s string) ([]byte, error) {
-	s = strings.NewReplacer("-", "+", "_", "/", "\n", "", "\r", "", "=", "").Replace(s)
-	return base64.RawStdEncoding.DecodeString(s)
-}
-
-// size says how many bytes there are.
-func size(n int) string {
-	switch {
-	case n == 1:
-		return "1 byte"
-	case n < 1000:
-		return fmt.Sprintf("%d bytes", n)
-	case n < 1_000_000:
-		return fmt.Sprintf("%.1f kB", float64(n)/1e3)
-	default:
-		return fmt.Sprintf("%.1f MB", float64(n)/1e6)
-	}
-}
-
 // Silent reports whether there is nothing in the result that Write would show.
-func (r *Result) Silent() bool {
-	says := func(b block) bool { return strings.TrimSpace(b.text) != "" }
-	return r.structured == nil && !slices.ContainsFunc(r.blocks, says)
-}
+func (r *Result) Silent() bool { return r.structured == nil && r.Content.Silent() }
 
-// Write writes the result as text: the blocks with a line end between them, or, where there is no text, the structured
-// content as JSON. On a terminal text is made harmless and ends in a line end; otherwise it stays byte for byte as the
-// tool returned it. With line set a line end is added in any case, for output that goes on after it.
+// Write writes the result as text: its content, or, where there is no text, the structured content as JSON. See
+// [Content.Write].
 func (r *Result) Write(w io.Writer, s Screen, line bool) error {
-	hasText := slices.ContainsFunc(r.blocks, func(b block) bool { return b.isText && b.text != "" })
-	if !hasText && r.structured != nil {
+	if r.structured != nil && !r.hasText() {
 		return JSON(w, s, r.structured)
 	}
-	var b strings.Builder
-	for i, block := range r.blocks {
-		if i > 0 {
-			b.WriteByte('\n')
-		}
-		b.WriteString(block.text)
-	}
-	text := b.String()
-	if s.Terminal {
-		text = iostreams.Sanitize(text)
-	}
-	bare := len(r.blocks) > 0 && !r.blocks[len(r.blocks)-1].isText
-	if text != "" && !strings.HasSuffix(text, "\n") && (s.Terminal || line || bare) {
-		text += "\n"
-	}
-	_, err := io.WriteString(w, text)
-	return err
+	return r.Content.Write(w, s, line)
 }
 
 // Truncate cuts the result to most characters, and returns how many are missing: from the text that Write writes, and
 // from Raw, in which it cuts text and base64, in the order of the content, and nothing else.
 func (r *Result) Truncate(most int) (fromText, fromRaw int) {
+	fromText = r.truncate(most)
 	left := most
-	for i := range r.blocks {
-		b := &r.blocks[i]
-		if !b.isText {
-			continue
-		}
-		kept := firstRunes(b.text, left)
-		left -= utf8.RuneCountInString(kept)
-		fromText += utf8.RuneCountInString(b.text) - utf8.RuneCountInString(kept)
-		b.text = kept
-	}
-	left = most
 	edited, err := EditStrings(r.Raw, func(path []string, text string) string {
 		if !slices.Contains(cuttable(), strings.Join(path, ".")) {
 			return text
@@ -246,93 +99,4 @@ func firstRunes(text string, n int) string {
 		n--
 	}
 	return text
-}
-
-// Save writes the images, audio and resources of the result into files in dir, which is made if need be, and returns
-// their names; the lines that Write has for them name the files, too. No file that exists is overwritten, and no name of the server's leads out of dir.
-func (r *Result) Save(dir, tool string) (saved []string, err error) {
-	for i, b := range r.blocks {
-		if b.data == nil {
-			continue
-		}
-		if err := os.MkdirAll(dir, 0o755); err != nil {
-			return saved, err
-		}
-		path, err := writeNew(dir, fileName(tool, i+1, b), b.data)
-		if err != nil {
-			return saved, err
-		}
-		saved = append(saved, path)
-		if !b.isText {
-			r.blocks[i].text = "[" + b.about + "; saved as " + OneLine(path) + "]"
-		}
-	}
-	return saved, nil
-}
-
-// fileName makes a name for a block: the tool, its number, and what its type says.
-func fileName(tool string, number int, b block) string {
-	safe := strings.Map(func(r rune) rune {
-		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '-' || r == '_' {
-			return r
-		}
-		return '_'
-	}, tool)
-	return fmt.Sprintf("%.60s-%d%s", safe, number, extension(b.mimeType))
-}
-
-// extension returns the usual ending for a media type. The system's tables differ, so the common ones are fixed.
-func extension(mimeType string) string {
-	base, _, err := mime.ParseMediaType(mimeType)
-	if err != nil {
-		return ".bin"
-	}
-	switch base {
-	case "image/png":
-		return ".png"
-	case "image/jpeg":
-		return ".jpg"
-	case "image/gif":
-		return ".gif"
-	case "image/webp":
-		return ".webp"
-	case "image/svg+xml":
-		return ".svg"
-	case "audio/mpeg":
-		return ".mp3"
-	case "audio/wav", "audio/x-wav":
-		return ".wav"
-	case "audio/ogg":
-		return ".ogg"
-	case "application/pdf":
-		return ".pdf"
-	case "application/json":
-		return ".json"
-	case "text/plain":
-		return ".txt"
-	case "text/markdown":
-		return ".md"
-	case "text/html":
-		return ".html"
-	}
-	return ".bin"
-}
-
-// writeNew writes a file under a name that no other has.
-func writeNew(dir, name string, data []byte) (string, error) {
-	ext := filepath.Ext(name)
-	stem := strings.TrimSuffix(name, ext)
-	for n := 1; ; n++ {
-		path := filepath.Join(dir, name)
-		f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
-		if errors.Is(err, os.ErrExist) {
-			name = fmt.Sprintf("%s-%d%s", stem, n+1, ext)
-			continue
-		}
-		if err != nil {
-			return "", err
-		}
-		_, err = f.Write(data)
-		return path, errors.Join(err, f.Close())
-	}
 }
