@@ -590,7 +590,7 @@ func (k *Child) receive(raw json.RawMessage) bool {
 			return true
 		}
 	}
-	msg, err := jsonrpc.DecodeMessage(data)
+	msg, err := jsonrpc.DecodeMessage(carried(e, data))
 	if err != nil {
 		k.noted(0, data)
 		return true

@@ -160,12 +160,12 @@ func (x *Exchange) params(message []byte) []byte {
 		}
 		params[key] = value
 	}
-	encoded, err := json.Marshal(params)
+	encoded, err := encode(params)
 	if err != nil {
 		return message
 	}
 	whole["params"] = encoded
-	if encoded, err = json.Marshal(whole); err != nil {
+	if encoded, err = encode(whole); err != nil {
 		return message
 	}
 	return encoded
@@ -181,7 +181,7 @@ func mergeObjects(base, over json.RawMessage) json.RawMessage {
 		return base
 	}
 	maps.Copy(b, o)
-	merged, err := json.Marshal(b)
+	merged, err := encode(b)
 	if err != nil {
 		return base
 	}

@@ -133,6 +133,9 @@ type HTTP struct {
 	// redirected is where the server redirected the latest request to that it redirected, "" if it did not.
 	redirected string
 	spans      []Span
+	// listening is closed when it is known how the opening of the standalone stream went; nil if there is none.
+	listening   chan struct{}
+	listenTried bool
 
 	ended   chan struct{}
 	endOnce sync.Once
@@ -681,7 +684,7 @@ func (x *roundTrip) wholeAnswer(resp *http.Response) (*http.Response, error) {
 		}
 		x.h.opts.Notify.notify(e, m)
 		x.h.Odd.heard(e)
-		messages = append(messages, m)
+		messages = append(messages, carried(e, m))
 	}
 	if !found {
 		f := Fault{Kind: KindContent, Body: data}
@@ -745,7 +748,7 @@ func (x *roundTrip) stream(resp *http.Response, own string) {
 		}
 		h.opts.Notify.notify(e, data)
 		h.Odd.heard(e)
-		ev.data = data
+		ev.data = carried(e, data)
 		return ev, true, nil
 	}
 	onEnd := func(error) {
@@ -818,7 +821,7 @@ func (x *roundTrip) legacyStream(resp *http.Response) {
 		}
 		h.opts.Notify.notify(e, data)
 		h.Odd.heard(e)
-		ev.name, ev.data = "message", data
+		ev.name, ev.data = "message", carried(e, data)
 		return ev, true, nil
 	}
 	onEnd := func(err error) {

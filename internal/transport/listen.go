@@ -57,6 +57,7 @@ func isListening(req *http.Request) bool {
 // See the MCP specification, 2025-11-25, "Listening for Messages from the Server".
 func (h *HTTP) standalone(req *http.Request) *http.Response {
 	r, w := io.Pipe()
+	h.begun()
 	header := req.Header.Clone()
 	go func() {
 		defer func() { _ = w.Close() }()
@@ -78,6 +79,7 @@ func (h *HTTP) listen(header http.Header, w io.Writer) {
 	for h.ctx.Err() == nil {
 		begin := time.Now()
 		streamed, retry, err := h.listenOnce(header, w)
+		h.tried()
 		var f *Fault
 		switch {
 		case streamed:
@@ -125,6 +127,7 @@ func (h *HTTP) listenOnce(header http.Header, w io.Writer) (opened bool, retry t
 		f := x.evidence(resp, Fault{Kind: KindStatus})
 		return false, min(f.RetryAfter, listenMost), x.fail(f)
 	}
+	h.tried()
 	body := newSSEBody(resp.Body, MaxMessage, func(ev sseEvent) (sseEvent, bool, error) {
 		if ev.hasID {
 			header.Set("Last-Event-ID", ev.id)
@@ -144,7 +147,8 @@ func (h *HTTP) listenOnce(header http.Header, w io.Writer) (opened bool, retry t
 			data = h.deliver(e, data)
 		}
 		h.opts.Notify.notify(e, data)
-		return sseEvent{data: data}, true, nil // the SDK is not to resume anything
+		h.Odd.heard(e)
+		return sseEvent{data: carried(e, data)}, true, nil // the SDK is not to resume anything
 	}, func(error) {})
 	_, err = io.Copy(w, body)
 	if err == nil {

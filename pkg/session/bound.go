@@ -39,6 +39,9 @@ type bound struct {
 	raised    bool
 	// share is set on the bound of one step within a limit.
 	share bool
+	// pauses counts the reasons why the bound stands still, since the given time.
+	pauses int
+	since  time.Time
 }
 
 type boundKey struct{}
@@ -81,6 +84,9 @@ type boundCtx struct {
 func (c boundCtx) Deadline() (time.Time, bool) {
 	c.b.mu.Lock()
 	end := c.b.end
+	if c.b.pauses > 0 {
+		end = end.Add(time.Since(c.b.since))
+	}
 	c.b.mu.Unlock()
 	if outer, ok := c.Context.Deadline(); ok && outer.Before(end) {
 		return outer, true
@@ -181,6 +187,34 @@ func (b *bound) suspend() (resume func()) {
 		defer b.mu.Unlock()
 		b.end = time.Now().Add(b.limit.Value)
 		b.timer.Reset(b.limit.Value)
+	}
+}
+
+// pause stops this bound and those around it: a person is asked something, and the server waits for the answer. The
+// returned function lets them go on, as if no time had passed. It is called once.
+func (b *bound) pause() (resume func()) {
+	var stopped []*bound
+	for ; b != nil; b = b.parent {
+		b.mu.Lock()
+		if b.pauses > 0 || b.timer.Stop() {
+			if b.pauses == 0 {
+				b.since = time.Now()
+			}
+			b.pauses++
+			stopped = append(stopped, b)
+		}
+		b.mu.Unlock()
+	}
+	return func() {
+		for _, b := range stopped {
+			b.mu.Lock()
+			if b.pauses--; b.pauses == 0 {
+				passed := time.Since(b.since)
+				b.end, b.latest = b.end.Add(passed), b.latest.Add(passed)
+				b.timer.Reset(time.Until(b.end))
+			}
+			b.mu.Unlock()
+		}
 	}
 }
 

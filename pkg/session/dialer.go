@@ -50,9 +50,13 @@ type Dialer struct {
 	// session or a supervisor (Close). If nil, nobody is told.
 	OnWait func(server string, wait time.Duration, why *Error)
 	// OnNotification is called with each notification of a server, from one goroutine at a time for a session. It must not
-	// block, nor wait for the end of a session or a supervisor (Close). If it is set, sessions over HTTP keep the stream open
-	// on which servers say what they are not asked; if nil, only what comes with the answers to requests is noticed.
+	// block, nor wait for the end of a session or a supervisor (Close). If nil, nobody is told.
 	OnNotification func(server string, n Notification)
+	// Answers are what servers are answered when they ask something. The zero value offers nothing.
+	Answers Answers
+	// Listen says whether sessions over HTTP keep the stream open on which servers say what they are not asked, and ask. A
+	// call waits until it is open, for a second at most. Without it, only what comes with the answers to requests is noticed.
+	Listen Listening
 	// LogDir is where the standard error of children is kept, one file for each server; see [LogFile]. It need not exist. If
 	// empty, only the last lines are kept, in memory.
 	LogDir string
@@ -65,6 +69,7 @@ type Dialer struct {
 	// exist. If empty, nothing is remembered, which is right for questions about a server's health.
 	CacheDir string
 
+	completed completions
 	traceOnce sync.Once
 	trace     *transport.Trace
 }
@@ -483,7 +488,7 @@ func (o *opening) endpoint() *url.URL {
 func (o *opening) session() *Session {
 	s := &Session{
 		server: o.server.Name, endpoint: o.server.URL, closed: make(chan struct{}), retired: make(chan struct{}),
-		doubted: make(chan struct{}, 1),
+		doubted: make(chan struct{}, 1), ask: asking{answers: o.d.Answers}, completed: &o.d.completed,
 	}
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	if tell := o.d.OnNotification; tell != nil {
@@ -506,7 +511,7 @@ func (o *opening) httpOptions(legacy bool) transport.HTTPOptions {
 func (o *opening) openHTTP(ctx context.Context, version string) (*Session, *Error) {
 	s := o.session()
 	opts := o.httpOptions(false)
-	opts.Notify, opts.OnListen, opts.Listen = s.hear, s.listened, o.d.OnNotification != nil
+	opts.Notify, opts.OnListen, opts.Listen = s.hear, s.listened, o.d.listen()
 	var handler auth.OAuthHandler
 	if o.d.OAuth != nil {
 		if handler = o.d.OAuth(o.server); handler != nil {
@@ -709,13 +714,15 @@ func firstWords(s string) string {
 // connect does the handshake over a transport and completes the session.
 func (o *opening) connect(ctx context.Context, s *Session, t mcp.Transport, version, kind string) *Error {
 	s.client = mcp.NewClient(o.d.implementation(), &mcp.ClientOptions{
-		Capabilities: &mcp.ClientCapabilities{},
-		Logger:       slog.New(slog.DiscardHandler),
+		Capabilities:   o.d.Answers.capabilities(),
+		MultiRoundTrip: &mcp.MultiRoundTripOptions{Disabled: true}, // Session.Raw does that
+		Logger:         slog.New(slog.DiscardHandler),
 		ProgressNotificationHandler: func(_ context.Context, req *mcp.ProgressNotificationClientRequest) {
 			s.progress.report(req.Params)
 		},
 	})
 	s.client.AddSendingMiddleware(o.middleware)
+	s.client.AddReceivingMiddleware(s.receiving)
 	ctx, ex := transport.WithExchange(ctx)
 	cs, err := s.client.Connect(ctx, t, &mcp.ClientSessionOptions{ProtocolVersion: version})
 	if s.http != nil {

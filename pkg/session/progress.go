@@ -89,12 +89,12 @@ func withMeta(params json.RawMessage, key string, value json.RawMessage) (json.R
 		meta = map[string]json.RawMessage{}
 	}
 	meta[key] = value
-	encodedMeta, err := json.Marshal(meta)
+	encodedMeta, err := encodeRaw(meta)
 	if err != nil {
 		return params, false
 	}
 	whole["_meta"] = encodedMeta
-	encoded, err := json.Marshal(whole)
+	encoded, err := encodeRaw(whole)
 	return encoded, err == nil
 }
 

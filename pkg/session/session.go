@@ -142,6 +142,9 @@ type Session struct {
 	offer string
 	// asks is the method of a ping on this connection, "" for the usual one of the era.
 	asks string
+	// ask is about what the server asks; completed is told of what is done elsewhere.
+	ask       asking
+	completed *completions
 }
 
 // Info says what the opening found out.
@@ -268,6 +271,9 @@ func (s *Session) legacy() bool { return s.info.Era == EraLegacy }
 
 // Raw makes one request and returns the result byte for byte as the server sent it. params is encoded as JSON; nil
 // means no parameters. The failure is an [*Error].
+//
+// A server may answer with questions: they are put to the dialer's Answers, and the request is made again with the answers,
+// ten times at most. See the MCP specification, 2026-07-28, "Multi Round-Trip Requests".
 func (s *Session) Raw(ctx context.Context, method string, params any) (json.RawMessage, error) {
 	encoded := json.RawMessage("{}")
 	if params != nil {
@@ -279,15 +285,54 @@ func (s *Session) Raw(ctx context.Context, method string, params any) (json.RawM
 			}
 		}
 	}
+	s.begin()
+	defer s.end()
+	defer s.limited(ctx)()
+	encoded = s.withLevel(method, encoded)
+	if rounds[method] {
+		s.awaitStream(ctx)
+	}
+	first := encoded
+	for range mostRounds {
+		result, err := s.request(ctx, method, encoded)
+		if err != nil {
+			return nil, err
+		}
+		in := wantsInput(result)
+		if in == nil || !rounds[method] {
+			return result, nil
+		}
+		if encoded, err = s.supply(ctx, method, first, in); err != nil {
+			return nil, err
+		}
+	}
+	return nil, s.neverDone(method)
+}
+
+// awaitStream waits until the server can ask something on the stream of the session, if it has one.
+func (s *Session) awaitStream(ctx context.Context) {
+	if s.http == nil || !s.legacy() {
+		return
+	}
+	listening := s.http.Listening()
+	if listening == nil {
+		return
+	}
+	select {
+	case <-listening:
+	case <-ctx.Done():
+	case <-s.ctx.Done():
+	}
+}
+
+// request makes one request and returns its result byte for byte.
+func (s *Session) request(ctx context.Context, method string, params json.RawMessage) (json.RawMessage, *Error) {
 	callCtx, ex := transport.WithExchange(ctx)
 	callCtx, cancel := context.WithCancel(callCtx)
 	defer cancel()
 	stop := context.AfterFunc(s.ctx, cancel)
 	defer stop()
-	s.begin()
-	defer s.end()
-	encoded = s.withLevel(method, encoded)
-	encoded, done := s.progress.expect(ctx, method, encoded)
+	encoded, done := s.progress.expect(ctx, method, params)
 	ex.SetParams(encoded)
 	asked := method
 	if method == discoverMethod && !s.legacy() {
@@ -304,7 +349,7 @@ func (s *Session) Raw(ctx context.Context, method string, params any) (json.RawM
 	case ctx.Err() == nil && s.ctx.Err() != nil && st.Fault == nil:
 		st.Fault = &transport.Fault{Kind: transport.KindSevered, Written: st.Written, Err: transport.ErrClosed}
 	}
-	if st.Answered && st.Error == nil && (err == nil || !wantsInput(st.Result)) {
+	if st.Answered && st.Error == nil {
 		return st.Result, nil // also when the SDK could not decode it
 	}
 	if err == nil && st.Error == nil {
@@ -326,7 +371,11 @@ func (s *Session) end() {
 	defer s.mu.Unlock()
 	s.inFlight--
 	s.used = time.Now()
-	if s.inFlight == 0 && s.idle != nil {
+	if s.inFlight > 0 {
+		return
+	}
+	s.withdraw()
+	if s.idle != nil {
 		close(s.idle)
 		s.idle = nil
 	}
@@ -372,15 +421,6 @@ func (s *Session) judge(ctx context.Context, method string, st transport.Exchang
 		}
 	}
 	return e
-}
-
-// wantsInput reports whether a result asks for input (2026-07-28, "multi round-trip requests"): the SDK answers these
-// by itself, and when it cannot, the request has failed.
-func wantsInput(result json.RawMessage) bool {
-	var r struct {
-		ResultType string `json:"resultType"`
-	}
-	return json.Unmarshal(result, &r) == nil && r.ResultType == "input_required"
 }
 
 // send makes the request through the SDK, which keeps ids, progress, cancellation and the modern era's headers. What it
