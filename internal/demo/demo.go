@@ -66,6 +66,7 @@ func NewServer(o Options) *mcp.Server {
 		},
 	)
 	addTools(s, o.logger(), &kept)
+	addAsking(s)
 	addResources(s, &kept)
 	addPrompts(s)
 	s.AddReceivingMiddleware(recoverPanics(o.logger()))

@@ -397,6 +397,9 @@ func (s *Session) supply(ctx context.Context, method string, params json.RawMess
 			Message: fmt.Sprintf(format, args...), Outcome: OutcomeRefused,
 		}
 	}
+	if len(in.Requests) == 0 { // it only wants to be asked again
+		sleep(ctx, spread(firstBackoff))
+	}
 	responses := map[string]json.RawMessage{}
 	for _, id := range slices.Sorted(maps.Keys(in.Requests)) {
 		var r struct {

@@ -278,7 +278,7 @@ func (s *Session) Raw(ctx context.Context, method string, params any) (json.RawM
 	encoded := json.RawMessage("{}")
 	if params != nil {
 		var err error
-		if encoded, err = json.Marshal(params); err != nil {
+		if encoded, err = encodeRaw(params); err != nil {
 			return nil, &Error{
 				Server: s.server, Phase: method, Class: ClassProtocol, kind: kindProtocol, Err: err,
 				Message: fmt.Sprintf("encode parameters: %v", err), Outcome: OutcomeNotSent,
