@@ -28,8 +28,10 @@ type process struct {
 	// readKeyring returns a secret of the system's keyring, nil where there is none.
 	readKeyring func(service, user string) (string, error)
 	// kill is closed when all children must be killed at once.
-	kill  <-chan struct{}
-	build build
+	kill <-chan struct{}
+	// interrupt does what Ctrl-C does, for a question that has seen the key itself. If nil, nothing does.
+	interrupt func()
+	build     build
 }
 
 // app is what the commands of one run share.
@@ -45,7 +47,9 @@ type app struct {
 	// errLock keeps what is written to standard error apart, and liveShown tells whether a live line stands there.
 	errLock   sync.Mutex
 	liveShown bool
-	dialers   sync.Once
+	// hushed counts the questions that stand: no live line is drawn over them.
+	hushed  int
+	dialers sync.Once
 	// fresh opens sessions for questions about health: it remembers nothing. quick spares round trips.
 	fresh, quick *session.Dialer
 
@@ -63,6 +67,8 @@ type app struct {
 	loginTold sync.Once
 	// questions asks the person at the terminal, nil until something is asked.
 	questions *prompt.Asker
+	// answers answers what servers ask, nil if they may ask nothing.
+	answers *answers
 	// unverified are the servers of which it was said that their certificate is not checked.
 	unverified sync.Map
 }

@@ -157,7 +157,11 @@ func (o *callOptions) run(cmd *cobra.Command, a *app, args []string) error {
 			return o.showDryRun(ctx, a, c)
 		}
 		start := time.Now()
-		result, err := c.do(ctx, s)
+		var result json.RawMessage
+		err = a.visiting(ctx, server.Name, func() (err error) {
+			result, err = c.do(ctx, s)
+			return err
+		})
 		elapsed := time.Since(start)
 		stop()
 		if c.remembered && (err != nil || failedResult(result)) {

@@ -78,8 +78,27 @@ const eraseLine = "\r\x1b[K"
 func (a *app) showLive(line string) {
 	a.errLock.Lock()
 	defer a.errLock.Unlock()
+	if a.hushed > 0 {
+		return
+	}
 	a.liveShown = line != ""
 	_, _ = io.WriteString(a.io.Err, eraseLine+line)
+}
+
+// hush takes the live line away, until release is called: a question stands there.
+func (a *app) hush() (release func()) {
+	a.errLock.Lock()
+	defer a.errLock.Unlock()
+	if a.liveShown {
+		_, _ = io.WriteString(a.io.Err, eraseLine)
+		a.liveShown = false
+	}
+	a.hushed++
+	return sync.OnceFunc(func() {
+		a.errLock.Lock()
+		defer a.errLock.Unlock()
+		a.hushed--
+	})
 }
 
 // writeLine writes whole lines of text to standard output, from which a live line on the same terminal gives way.

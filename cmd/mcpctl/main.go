@@ -30,6 +30,7 @@ const killTime = 100 * time.Millisecond
 func main() {
 	// SIGHUP comes when the terminal is closed: the children have to be ended then, too.
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	ctx, cancel := context.WithCancel(ctx)
 	kill := make(chan struct{})
 	done := make(chan struct{})
 	signals := make(chan os.Signal, 2)
@@ -63,9 +64,17 @@ func main() {
 		executable:  executable,
 		readKeyring: keyring.Get,
 		kill:        kill,
-		build:       readBuild(version, commit, date),
+		interrupt: func() {
+			cancel()
+			select {
+			case signals <- os.Interrupt:
+			default:
+			}
+		},
+		build: readBuild(version, commit, date),
 	})
 	close(done)
+	cancel()
 	stop()
 	os.Exit(code)
 }

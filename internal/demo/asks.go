@@ -64,7 +64,7 @@ type askInput struct {
 
 func ask(_ context.Context, req *mcp.CallToolRequest, in askInput) (*mcp.CallToolResult, any, error) {
 	if answer, ok := req.Params.InputResponses[answerID].(*mcp.ElicitResult); ok {
-		if answer.Action != "accept" {
+		if answer.Action != "accept" || answer.Content == nil {
 			return textResult("answered with " + answer.Action), nil, nil
 		}
 		content, err := json.Marshal(answer.Content)

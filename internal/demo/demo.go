@@ -1,6 +1,6 @@
 // Package demo is the demonstration MCP server that comes with mcpctl, so that every command can be tried without
-// installing a server first. It has something of everything a server can offer: tools that answer, fail, wait and
-// change something, a resource, a resource template, a prompt, and completion.
+// installing a server first. It has something of everything a server can offer: tools that answer, fail, wait, change
+// something and ask something back, a resource, a resource template, a prompt, and completion.
 //
 // [NewServer] makes the server. [RunStdio] serves it over a pair of streams, [ServeHTTP] over streamable HTTP. All it
 // says is made up or comes from the caller: it reads no file, asks no network, and forgets everything when it ends.

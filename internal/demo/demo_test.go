@@ -160,7 +160,7 @@ func TestToolsAreAnnotatedTruthfullyAndDescribed(t *testing.T) {
 		}
 	}
 	slices.Sort(names)
-	if want := []string{"add", "echo", "fail", "note", "picture", "slow", "weather"}; !slices.Equal(names, want) {
+	if want := []string{"add", "ask", "echo", "fail", "note", "picture", "roots", "slow", "summarize", "weather"}; !slices.Equal(names, want) {
 		t.Errorf("tools %v, want %v", names, want)
 	}
 }

@@ -48,7 +48,7 @@ func (a *Asker) Input(ctx context.Context, f Field) (string, error) {
 		b.draw(lines, 1, column)
 		k, err := t.next(ctx)
 		if errors.Is(err, io.EOF) || err == nil && (k.is(keyCancel, keyEscape) || k.is(keyEnd4) && len(e.text) == 0) {
-			err = ErrCancelled
+			err = cancelled(k)
 		}
 		if err != nil {
 			b.end(a.paint(Faint, "✗ "+oneLine(f.Question)))

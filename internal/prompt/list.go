@@ -82,7 +82,7 @@ func (a *Asker) choose(ctx context.Context, l *list) ([]int, error) {
 		b.draw(lines, 0, column)
 		k, err := t.next(ctx)
 		if errors.Is(err, io.EOF) || err == nil && l.cancels(k) {
-			err = ErrCancelled
+			err = cancelled(k)
 		}
 		if err != nil {
 			b.end(a.paint(Faint, "✗ "+l.question))

@@ -23,7 +23,17 @@ var (
 	ErrNobody = errors.New("nobody to ask")
 	// ErrCancelled says that the person does not want to answer: Ctrl-C, Escape, or the end of the input.
 	ErrCancelled = errors.New("cancelled")
+	// ErrInterrupted is [ErrCancelled] by Ctrl-C, for those to whom Escape means something else.
+	ErrInterrupted = fmt.Errorf("interrupted: %w", ErrCancelled)
 )
+
+// cancelled is the error for a key that ends a question.
+func cancelled(k key) error {
+	if k.is(keyCancel) {
+		return ErrInterrupted
+	}
+	return ErrCancelled
+}
 
 // Style is the meaning of a piece of text.
 type Style int
@@ -99,7 +109,7 @@ func (a *Asker) line(ctx context.Context, question string, hidden bool) (string,
 			return string(typed), nil
 		}
 		if err == nil && k.is(keyCancel, keyEscape) {
-			err = ErrCancelled
+			err = cancelled(k)
 		}
 		switch {
 		case err != nil:

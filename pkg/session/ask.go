@@ -43,7 +43,7 @@ const PersonLimit = 10 * time.Minute
 // They are called from several goroutines at once.
 //
 // A function returns the result as it goes over the wire. An error goes to the server as a JSON-RPC error, with the code
-// of the [jsonrpc.Error] in it, if there is one.
+// of the [RPCError] in it, if there is one.
 type Answers struct {
 	// Elicit answers elicitation/create, the form and the URL. See the MCP specification, 2025-11-25, "Elicitation".
 	Elicit func(context.Context, Question) (json.RawMessage, error)
@@ -251,8 +251,8 @@ func (s *Session) receiving(next mcp.MethodHandler) mcp.MethodHandler {
 		defer stop()
 		raw, err := s.reply(ctx, q)
 		if err != nil {
-			if rpc, ok := errors.AsType[*jsonrpc.Error](err); ok {
-				return nil, rpc
+			if rpc, ok := errors.AsType[*RPCError](err); ok {
+				return nil, &jsonrpc.Error{Code: int64(rpc.Code), Message: rpc.Message, Data: rpc.Data}
 			}
 			return nil, &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: err.Error()}
 		}
@@ -277,7 +277,7 @@ func (s *Session) reply(ctx context.Context, q Question) (json.RawMessage, error
 		if refused := s.ask.answers.Refused; refused != nil {
 			refused(q)
 		}
-		return nil, fmt.Errorf("%w: %w", &jsonrpc.Error{Code: codeMethodNotFound, Message: "method not found: " + q.Method}, errNotOffered)
+		return nil, fmt.Errorf("%w: %w", &RPCError{Code: codeMethodNotFound, Message: "method not found: " + q.Method}, errNotOffered)
 	}
 	if q.Method == MethodSample {
 		var p struct {
@@ -285,7 +285,7 @@ func (s *Session) reply(ctx context.Context, q Question) (json.RawMessage, error
 			ToolChoice json.RawMessage `json:"toolChoice"`
 		}
 		if json.Unmarshal(q.Params, &p) == nil && (p.Tools != nil || p.ToolChoice != nil) {
-			return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: "the client has not offered sampling with tools"}
+			return nil, &RPCError{Code: jsonrpc.CodeInvalidParams, Message: "the client has not offered sampling with tools"}
 		}
 	}
 	raw, err := answer(ctx, q)

@@ -321,7 +321,7 @@ func TestQuestionsThatAreNotAnswered(t *testing.T) {
 	})
 	s := NewSupervisor(&Dialer{Answers: Answers{
 		Elicit: func(context.Context, Question) (json.RawMessage, error) {
-			return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: "no form"}
+			return nil, &RPCError{Code: jsonrpc.CodeInvalidParams, Message: "no form"}
 		},
 		Sample:  func(context.Context, Question) (json.RawMessage, error) { return nil, errors.New("no model") },
 		Refused: func(q Question) { refused.add(q) },
