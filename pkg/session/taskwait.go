@@ -581,6 +581,9 @@ func (v *vigil) fail(ctx context.Context, err error) (Answer, error) {
 				out.Message = fmt.Sprintf("nothing changed about the task for %s, and it is %s", l, t.Status)
 			}
 			out.Hint = "raise it with " + l.Flag()
+			if time.Since(v.polled) < l.Value/2 {
+				out.Evidence = nil // the server had only just been asked again
+			}
 		}
 		if v.owner {
 			out.Message += "; " + v.giveUp(ctx, &t)
