@@ -29,6 +29,7 @@ type callOptions struct {
 	maxChars    int
 	retryUnsafe bool
 	save        string
+	detach      bool
 }
 
 func newCallCmd(a *app) *cobra.Command {
@@ -41,7 +42,12 @@ mcpctl help arguments tells the rest. What the tool returns goes to stdout, and
 its error to stderr with exit code 5.
 
 A call whose outcome is not known is repeated only if the tool says that this
-does no harm, or with --retry-unsafe.`,
+does no harm, or with --retry-unsafe.
+
+A server may make a task of a call that takes long. It is waited for, and
+cancelled with Ctrl-C or when a limit runs out. --detach leaves it to the server,
+prints its id, and ends: mcpctl task picks it up. The session stays open at the
+server then, since the task may belong to it.`,
 		Example: `  mcpctl call demo add a=1 b=2
   mcpctl call demo weather city='New York' --jq .result.structuredContent
   mcpctl call --stdio 'npx -y @example/notes' search --args @query.json`,
@@ -57,6 +63,7 @@ does no harm, or with --retry-unsafe.`,
 	flags.Var((*numberValue)(&o.maxChars), "max-chars", "cut what comes back to `N` characters")
 	flags.BoolVar(&o.retryUnsafe, "retry-unsafe", false, "repeat a call that may have been executed")
 	flags.StringVar(&o.save, "save", "", "save images, audio and resources in `dir`")
+	flags.BoolVar(&o.detach, "detach", false, "run it as a task, print the task's id, and do not wait")
 	o.interactionFlags.register(flags)
 	o.serverFlags.register(flags)
 	return cmd
@@ -81,9 +88,11 @@ func (v *numberValue) Type() string   { return "number" }
 type callDocument struct {
 	Version   int             `json:"version"`
 	Server    string          `json:"server"`
-	Tool      string          `json:"tool"`
+	Tool      string          `json:"tool,omitempty"`
 	Result    json.RawMessage `json:"result"`
 	Truncated bool            `json:"truncated,omitempty"`
+	// Task is the task that the call had become.
+	Task *taskBody `json:"task,omitempty"`
 	// Saved are the files that --save has written.
 	Saved     []string     `json:"saved,omitempty"`
 	Session   *sessionBody `json:"session,omitempty"`
@@ -115,6 +124,13 @@ type toolCall struct {
 	remembered bool
 	// unsafe is set when a second execution is accepted, whatever the server says.
 	unsafe bool
+	// taskSupport is what the server says about running the tool as a task, and taskTools are the tools that can be one.
+	taskSupport string
+	taskTools   []string
+	// task is the task that the call had become, and pickedUp is set when it was begun elsewhere: its id is then in place of
+	// the tool's name, which nobody knows.
+	task     *session.Task
+	pickedUp bool
 }
 
 func (o *callOptions) run(cmd *cobra.Command, a *app, args []string) error {
@@ -126,6 +142,9 @@ func (o *callOptions) run(cmd *cobra.Command, a *app, args []string) error {
 	if (flags.Changed("args") || flags.Changed("data")) && o.args == "" {
 		return usagef("--args: is empty").hint("--args '{}'")
 	}
+	if o.detach && (o.save != "" || o.maxChars > 0) {
+		return usagef("--detach does not wait for a result, and --save and --max-chars are about one").hint("mcpctl task has these flags, too")
+	}
 	if err := a.callWords(ctx, args, o.stdio != ""); err != nil {
 		return err
 	}
@@ -135,6 +154,9 @@ func (o *callOptions) run(cmd *cobra.Command, a *app, args []string) error {
 	}
 	if len(rest) == 0 {
 		return usagef("no tool named").hint("%s", usageLine(cmd)).hint("mcpctl tools %s shows the tools there are", o.words(cmd, a, args))
+	}
+	if o.detach && a.endsWithCommand(server) {
+		return a.detachedFromCommand(server, o.words(cmd, a, args))
 	}
 	source, err := o.read(ctx, a, rest[1:])
 	if err != nil {
@@ -152,26 +174,37 @@ func (o *callOptions) run(cmd *cobra.Command, a *app, args []string) error {
 			return &serverError{server.Name, a.argumentError(words, c.tool, rest[1:], err)}
 		}
 		a.noteFlagLikeParameter(cmd, c)
+		if o.detach {
+			if err := c.detachable(s); err != nil {
+				return &serverError{server.Name, err}
+			}
+		}
 		if o.dryRun {
 			stop()
 			return o.showDryRun(ctx, a, c)
 		}
 		start := time.Now()
-		var result json.RawMessage
+		var answer session.Answer
 		err = a.visiting(ctx, server.Name, func() (err error) {
-			result, err = c.do(ctx, s)
+			answer, err = c.do(ctx, s, o.detach)
 			return err
 		})
 		elapsed := time.Since(start)
 		stop()
-		if c.remembered && (err != nil || failedResult(result)) {
+		if c.remembered && (err != nil || answer.Result != nil && failedResult(answer.Result)) {
 			s.ForgetTools() // perhaps the arguments were made for a tool that has changed
 		}
 		if err != nil {
-			return err
+			return a.withTask(err, server, words)
 		}
 		a.tellRecovery()
-		return o.show(ctx, a, c, result, elapsed)
+		if c.task = answer.Task; o.detach {
+			if c.task != nil {
+				return a.showDetached(ctx, c, words)
+			}
+			a.note("the server answered at once: there is no task")
+		}
+		return o.show(ctx, a, c, answer.Result, elapsed)
 	})
 }
 
@@ -196,7 +229,7 @@ func (o *callOptions) read(ctx context.Context, a *app, words []string) (toolarg
 // prepare finds the tool and builds its arguments. Nothing has been called when it fails. Named is how the command line
 // named the server, and words are what follows.
 func (o *callOptions) prepare(ctx context.Context, a *app, s *session.Supervisor, server config.Server, named string, words []string, source toolargs.Source) (toolCall, error) {
-	if !o.dryRun {
+	if !o.dryRun && !o.detach {
 		known, ok, err := s.KnownTools(ctx)
 		if err != nil {
 			return toolCall{tool: words[0]}, err
@@ -222,7 +255,7 @@ func (o *callOptions) build(a *app, list toolList, server config.Server, named s
 	if !known && (!o.noValidate || !server.Tools.Allows(c.tool)) {
 		return c, list.unknown(a, server.Name, named, c.tool)
 	}
-	c.repeatable = t.repeatable
+	c.repeatable, c.taskSupport, c.taskTools = t.repeatable, t.taskSupport(), list.taskTools()
 	for _, p := range toolargs.Params(t.schema) {
 		c.parameters = append(c.parameters, p.Name)
 	}
@@ -257,31 +290,33 @@ func (c toolCall) hints(ctx context.Context, s *session.Session) bool {
 	return t.repeatable
 }
 
-type callParams struct {
-	Name      string          `json:"name"`
-	Arguments json.RawMessage `json:"arguments"`
-}
-
-func (c toolCall) do(ctx context.Context, s *session.Supervisor) (json.RawMessage, error) {
-	const method = "tools/call"
-	var result json.RawMessage
-	req := session.Request{Name: method, Repeatable: c.repeatable, RetryUnsafe: c.unsafe}
+// do calls the tool, and waits for its task if it becomes one, unless that is to be left alone.
+func (c toolCall) do(ctx context.Context, s *session.Supervisor, detach bool) (session.Answer, error) {
+	req := session.Request{Name: "tools/call", Repeatable: c.repeatable, RetryUnsafe: c.unsafe}
 	if c.remembered {
 		req.Hints = c.hints
 	}
-	err := s.Do(ctx, req, func(ctx context.Context, s *session.Session) error {
-		var err error
-		result, err = s.Raw(ctx, method, callParams{c.tool, c.arguments})
-		return err
+	answer, err := s.CallTool(ctx, session.ToolCall{
+		Request: req, Tool: c.tool, Arguments: c.arguments, AsTask: c.asTask(detach), Detach: detach,
 	})
+	if c.remembered && refusedAs(err) {
+		// What is remembered of the tool may be wrong about that, and nothing was executed.
+		if list, err := listTools(ctx, s, c.server.Name); err == nil {
+			t, _ := readTools(list, c.server).find(c.tool)
+			if fresh := t.taskSupport(); fresh != c.taskSupport {
+				c.taskSupport, c.remembered = fresh, false
+				return c.do(ctx, s, detach)
+			}
+		}
+	}
 	var e *session.Error
-	if errors.As(err, &e) && e.Outcome == session.OutcomeUnknown &&
+	if errors.As(err, &e) && e.Outcome == session.OutcomeUnknown && e.Task == nil &&
 		(e.Class == session.ClassInterrupted || e.Class == session.ClassTimeout) {
 		told := *e
 		told.Message += "; the call may have been executed"
-		return nil, &told
+		return answer, &told
 	}
-	return result, err
+	return answer, err
 }
 
 func (o *callOptions) showDryRun(ctx context.Context, a *app, c toolCall) error {
@@ -304,7 +339,13 @@ func (o *callOptions) show(ctx context.Context, a *app, c toolCall, raw json.Raw
 	}
 	doc := callDocument{
 		Version: documentVersion, Server: a.redact.String(c.server.Name), Tool: c.tool,
-		Session: a.sessionBody(), ElapsedMS: elapsed.Milliseconds(),
+		Task: newTaskBody(c.task), Session: a.sessionBody(), ElapsedMS: elapsed.Milliseconds(),
+	}
+	if c.pickedUp {
+		doc.Tool = ""
+	}
+	if c.task != nil && c.task.Status == session.TaskFailed {
+		result.IsError = true
 	}
 	var saveErr error
 	if o.save != "" {

@@ -179,6 +179,7 @@ type errorBody struct {
 	Limit        *limitBody        `json:"limit,omitempty"`
 	Outcome      string            `json:"outcome,omitempty"`
 	RPC          *session.RPCError `json:"rpc,omitempty"`
+	Task         *taskBody         `json:"task,omitempty"`
 	Retryable    bool              `json:"retryable"`
 	ExitCode     int               `json:"exit_code"`
 }
@@ -277,7 +278,7 @@ func sessionFailure(e *session.Error) failure {
 	f.ExitStatus, f.Signal = e.ExitStatus, e.Signal
 	f.Evidence, f.StderrTail = e.Evidence, e.StderrTail
 	f.Outcome = string(e.Outcome)
-	f.RPC = e.RPC
+	f.RPC, f.Task = e.RPC, newTaskBody(e.Task)
 	f.Retryable = e.Retryable
 	if e.Limit != nil {
 		f.Limit = &limitBody{Name: e.Limit.Name, ValueMS: e.Limit.Value.Milliseconds(), Source: e.Limit.Source}
@@ -306,7 +307,8 @@ func classOf(e *session.Error) string {
 		return classAuth
 	case session.ClassAnswered:
 		switch e.Phase {
-		case "tools/call", "resources/read", "prompts/get", "completion/complete":
+		case "tools/call", "resources/read", "prompts/get", "completion/complete",
+			"tasks/get", "tasks/result", "tasks/update", "tasks/cancel":
 			return classTool
 		}
 		return classProtocol

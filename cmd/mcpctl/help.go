@@ -265,8 +265,8 @@ const topicExitCodes = `Exit codes
         session          a session was lost and could not be replaced
         busy             it stayed busy to the end (HTTP 429 or 503)
   4     auth             it wants authorization, or refuses the one it got
-  5     tool             the tool ran and reported an error, or the server
-                         refused the call
+  5     tool             the tool ran and reported an error, its task failed or
+                         was cancelled, or the server refused the call
   6     timeout          a limit ran out; the message says which one
   7     unknown-outcome  the connection failed after the call may have been
                          executed; it was not repeated

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -26,9 +27,14 @@ import (
 //	serve VAR [flag...]      start the demonstration server over HTTP until the script ends, and put its URL into VAR
 //	fault VAR CASE           serve a case of the laboratory over HTTP until the script ends, and put its URL into VAR,
 //	                         where it listens into VAR_ADDRESS and VAR_ORIGIN, and the directory of its certificates into VAR_CERTS
+//	tasks VAR [modern|no-tasks|no-list|no-cancel|per-session]...
+//	                         start a server of tasks until the script ends, and put its URL into VAR
+//	asked VAR METHOD N       want that server to have been asked so often
+//	running VAR N            want that server to have so many tasks that have not ended
 //	json EXPR...             want standard output to be one JSON document for which all jq expressions are true
 //	mode FILE MODE           want the permissions of a file
 func TestScripts(t *testing.T) {
+	labs := &taskLabs{servers: map[string]*faultlab.TaskServer{}}
 	testscript.Run(t, testscript.Params{
 		Dir:                 filepath.Join("testdata", "script"),
 		UpdateScripts:       *update,
@@ -50,6 +56,7 @@ func TestScripts(t *testing.T) {
 			"fault": scriptFault,
 			"json":  scriptJSON,
 			"mode":  scriptMode,
+			"tasks": labs.serve, "asked": labs.asked, "running": labs.running,
 		},
 	})
 }
@@ -158,4 +165,72 @@ func scriptFault(ts *testscript.TestScript, neg bool, args []string) {
 	_, address, _ := strings.Cut(server.Origin, "://")
 	ts.Setenv(args[0]+"_ADDRESS", address)
 	ts.Setenv(args[0]+"_CERTS", certs)
+}
+
+// taskLabs are the servers of tasks that scripts have started, by their URLs: scripts run side by side.
+type taskLabs struct {
+	mu      sync.Mutex
+	servers map[string]*faultlab.TaskServer
+}
+
+func (l *taskLabs) serve(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) == 0 {
+		ts.Fatalf("usage: tasks VAR [modern|no-tasks|no-list|no-cancel|per-session]...")
+	}
+	var o faultlab.TaskOptions
+	for _, word := range args[1:] {
+		switch word {
+		case "modern":
+			o.Modern = true
+		case "no-tasks":
+			o.NoTasks = true
+		case "no-list":
+			o.NoList = true
+		case "no-cancel":
+			o.NoCancel = true
+		case "per-session":
+			o.PerSession = true
+		default:
+			ts.Fatalf("no server of tasks is %s", word)
+		}
+	}
+	server, err := faultlab.ServeTasks(o)
+	ts.Check(err)
+	ts.Defer(func() { _ = server.Close() })
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.servers[server.URL] = server
+	ts.Setenv(args[0], server.URL)
+}
+
+func (l *taskLabs) find(ts *testscript.TestScript, name string) *faultlab.TaskServer {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	server := l.servers[ts.Getenv(name)]
+	if server == nil {
+		ts.Fatalf("no server of tasks in %s", name)
+	}
+	return server
+}
+
+func (l *taskLabs) asked(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 3 {
+		ts.Fatalf("usage: asked VAR METHOD N")
+	}
+	want, err := strconv.Atoi(args[2])
+	ts.Check(err)
+	if got := l.find(ts, args[0]).Asked(args[1]); got != want {
+		ts.Fatalf("%s was asked %d times, want %d", args[1], got, want)
+	}
+}
+
+func (l *taskLabs) running(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: running VAR N")
+	}
+	want, err := strconv.Atoi(args[1])
+	ts.Check(err)
+	if got := l.find(ts, args[0]).Running(); got != want {
+		ts.Fatalf("%d tasks have not ended, want %d", got, want)
+	}
 }

@@ -35,6 +35,18 @@ func habits() []habit {
 	for _, word := range []string{"tools-call", "tools/call", "call-tool"} {
 		table = append(table, habit{[]string{word}, []string{"call"}})
 	}
+	for _, word := range []string{"tasks-list", "tasks/list", "list-tasks"} {
+		table = append(table, habit{[]string{word}, []string{"tasks"}})
+	}
+	for _, word := range []string{"tasks-result", "tasks/result", "get-task", "wait-task"} {
+		table = append(table, habit{[]string{word}, []string{"task"}})
+	}
+	for _, word := range []string{"tasks-get", "tasks/get"} {
+		table = append(table, habit{[]string{word}, []string{"task", "--status"}})
+	}
+	for _, word := range []string{"tasks-cancel", "tasks/cancel", "cancel"} {
+		table = append(table, habit{[]string{word}, []string{"task", "--cancel"}})
+	}
 	for _, word := range []string{"test", "check", "probe", "diagnose", "inspect", "connect"} {
 		table = append(table, habit{[]string{word}, []string{"doctor"}})
 	}
@@ -200,7 +212,7 @@ func (a *app) listWord(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 || args[0] != "list" || cmd.ArgsLenAtDash() >= 0 || a.isServer(cmd.Context(), "list") {
 		return nil
 	}
-	e := usagef("%s lists the tools by itself, and there is no server \"list\"", cmd.CommandPath())
+	e := usagef("%s lists the %s by itself, and there is no server \"list\"", cmd.CommandPath(), cmd.Name())
 	if len(args) == 1 {
 		return e.hint("%s SERVER", cmd.CommandPath())
 	}

@@ -40,8 +40,9 @@ import (
 
 const (
 	sessionHeader = "Mcp-Session-Id"
-	// methodHeader repeats the method of the body, in the modern era.
+	// methodHeader and nameHeader repeat the method of the body and what it is about, in the modern era.
 	methodHeader = "Mcp-Method"
+	nameHeader   = "Mcp-Name"
 	// faultBody is how much of an answer is kept as evidence.
 	faultBody = 4 << 10
 	// errorBody is how much of an error's body is read to find a JSON-RPC error in it.
@@ -116,6 +117,8 @@ type HTTP struct {
 	Strays atomic.Int64
 	// Odd collects what the server does otherwise than the specification says.
 	Odd Oddities
+	// Leave is set when the session is to go on at the server: nobody asks to end it.
+	Leave atomic.Bool
 
 	mu      sync.Mutex
 	pending map[string]pendingCall
@@ -273,6 +276,10 @@ func (h *HTTP) RoundTrip(req *http.Request) (*http.Response, error) {
 		release()
 		return h.standalone(req), nil
 	}
+	if req.Method == http.MethodDelete && h.Leave.Load() {
+		release()
+		return accepted(req), nil
+	}
 	resp, err := x.do(ctx, req)
 	x.listened(err == nil && !x.ex.State().Answered)
 	if err != nil {
@@ -381,6 +388,7 @@ func (x *roundTrip) send(ctx context.Context, req *http.Request, body []byte) (*
 			r.Body, r.ContentLength, r.GetBody = io.NopCloser(bytes.NewReader(body)), int64(len(body)), nil
 		}
 		x.headers(r)
+		routeTask(r, x.msg.Method, body)
 
 		trace, begin := x.h.opts.Trace.exchange(), time.Now()
 		trace.request(r, body)

@@ -126,21 +126,19 @@ func (b *bound) left() time.Duration {
 	return time.Until(b.end)
 }
 
-// restart begins the limit anew, up to the cap: the server has said that it is at work.
+// restart begins the limit anew, and those around it, each up to its cap: the server has said that it is at work.
 func (b *bound) restart() {
-	for b != nil && b.most.Value == 0 {
-		b = b.parent
+	for ; b != nil; b = b.parent {
+		b.mu.Lock()
+		if b.most.Value > 0 {
+			end := time.Now().Add(b.limit.Value)
+			if end.After(b.latest) {
+				end = b.latest
+			}
+			b.putOff(end)
+		}
+		b.mu.Unlock()
 	}
-	if b == nil {
-		return
-	}
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	end := time.Now().Add(b.limit.Value)
-	if end.After(b.latest) {
-		end = b.latest
-	}
-	b.putOff(end)
 }
 
 // putOff moves the end. It moves nothing that has ended already. b.mu is held.

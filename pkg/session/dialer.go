@@ -3,6 +3,7 @@ package session
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -346,6 +347,9 @@ type opening struct {
 	spans    []Span
 	notes    []string
 	warnings []Warning
+	// exchange is that of the handshake, and announced are the capabilities in its answer.
+	exchange  *transport.Exchange
+	announced json.RawMessage
 }
 
 // bounded opens a session within the connect limit. One that is dead before anybody used it was not opened.
@@ -724,6 +728,7 @@ func (o *opening) connect(ctx context.Context, s *Session, t mcp.Transport, vers
 	s.client.AddSendingMiddleware(o.middleware)
 	s.client.AddReceivingMiddleware(s.receiving)
 	ctx, ex := transport.WithExchange(ctx)
+	o.exchange, o.announced = ex, nil
 	cs, err := s.client.Connect(ctx, t, &mcp.ClientSessionOptions{ProtocolVersion: version})
 	if s.http != nil {
 		o.mu.Lock()
@@ -746,6 +751,7 @@ func (o *opening) connect(ctx context.Context, s *Session, t mcp.Transport, vers
 	}
 	s.sdk = cs
 	s.info = infoOf(cs.InitializeResult(), kind)
+	s.info.Announced = o.announced
 	if s.http != nil {
 		if target := s.http.Redirected(); target != "" {
 			o.warn(WarnRedirect, "the server redirects to "+target+": use that address")
@@ -785,16 +791,21 @@ func (o *opening) middleware(next mcp.MethodHandler) mcp.MethodHandler {
 		case "server/discover":
 			if o.modern || o.server.Protocol >= modernVersion && o.server.Protocol < "a" { // nothing else will do
 				defer o.timed(method, time.Now())
+				defer o.noteAnnounced()
 				return next(ctx, method, req)
 			}
 			bounded, cancel := withShare(ctx, probeBound, o.limits.Connect.Value)
 			defer cancel()
 			defer o.timed(method, time.Now())
 			res, err := next(bounded, method, req)
+			o.noteAnnounced()
 			o.patient = o.patient || err != nil && bounded.Err() != nil && ctx.Err() == nil
 			return res, err
 		case "initialize":
 			defer o.timed(method, time.Now())
+			defer o.noteAnnounced()
+		case "tools/call", tasksGet, tasksUpdate, tasksCancel:
+			announceTasks(ctx, method, req)
 		case "notifications/initialized":
 			defer o.timed(method, time.Now())
 			bounded, cancel := withShare(ctx, acceptBound, o.limits.Connect.Value)
@@ -811,6 +822,16 @@ func (o *opening) middleware(next mcp.MethodHandler) mcp.MethodHandler {
 			return res, err
 		}
 		return next(ctx, method, req)
+	}
+}
+
+// noteAnnounced keeps the capabilities in the answer to a step of the handshake.
+func (o *opening) noteAnnounced() {
+	var res struct {
+		Capabilities json.RawMessage `json:"capabilities"`
+	}
+	if json.Unmarshal(o.exchange.State().Result, &res) == nil {
+		o.announced = res.Capabilities
 	}
 }
 

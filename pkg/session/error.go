@@ -86,6 +86,8 @@ type Error struct {
 	Retryable bool
 	// RPC is the JSON-RPC error, for ClassAnswered.
 	RPC *RPCError
+	// Task is the task that the operation had become, as it was seen last; nil if it had not become one.
+	Task *Task
 	// Recovery tells of a replacement of the session during the operation, nil if there was none.
 	Recovery *Recovery
 	// Err is the cause, never nil for errors that came from another package.

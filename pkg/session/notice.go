@@ -326,6 +326,7 @@ func (s *Session) note(text string) {
 
 // heard takes a notification of the current session.
 func (s *Supervisor) heard(n Notification) {
+	s.heardOfTask(n)
 	if n.Method != toolsChanged {
 		return
 	}

@@ -20,7 +20,16 @@ type Progress struct {
 	Message string
 }
 
-type progressKey struct{}
+type (
+	progressKey struct{}
+	keepKey     struct{}
+)
+
+// keepProgress returns a context whose requests' progress is listened to when they have been answered, too: until what keep
+// gets is called.
+func keepProgress(ctx context.Context, keep func(forget func())) context.Context {
+	return context.WithValue(ctx, keepKey{}, keep)
+}
 
 // WithProgress returns a context whose requests report their progress to fn. It is called from one goroutine at a time
 // for a request, and may be called a moment after the request has ended. Whether or not somebody listens, progress
@@ -67,12 +76,21 @@ func (p *progress) expect(ctx context.Context, method string, params json.RawMes
 	fn, _ := ctx.Value(progressKey{}).(func(Progress))
 	l := &listener{bound: boundOf(ctx), fn: fn}
 	p.requests[token] = l
-	return encoded, func() int {
+	forget := func() int {
 		p.mu.Lock()
 		defer p.mu.Unlock()
 		delete(p.requests, token)
 		return l.count
 	}
+	if keep, ok := ctx.Value(keepKey{}).(func(func())); ok {
+		keep(func() { forget() })
+		return encoded, func() int {
+			p.mu.Lock()
+			defer p.mu.Unlock()
+			return l.count
+		}
+	}
+	return encoded, forget
 }
 
 // withMeta lays one value into the _meta of params. It reports false for params that have one of that name already, or are

@@ -49,6 +49,8 @@ type Info struct {
 	Instructions                           string
 	// Capabilities are what the server announced, never nil.
 	Capabilities *mcp.ServerCapabilities
+	// Announced are the same byte for byte, with what the SDK does not know. Nil if the server announced nothing.
+	Announced json.RawMessage
 	// Spans tell where the time of the opening went, in order; Elapsed is all of it.
 	Spans   []Span
 	Elapsed time.Duration
@@ -509,10 +511,11 @@ var listKeys = map[string]string{
 	"resources/list":           "resources",
 	"resources/templates/list": "resourceTemplates",
 	"prompts/list":             "prompts",
+	"tasks/list":               "tasks",
 }
 
-// List asks for all pages of a list: "tools/list", "resources/list", "resources/templates/list" or "prompts/list". A
-// server that does not know the method has an empty list.
+// List asks for all pages of a list: "tools/list", "resources/list", "resources/templates/list", "prompts/list" or
+// "tasks/list". A server that does not know the method has an empty list.
 //
 // See the MCP specification, 2025-11-25, "Pagination".
 func (s *Session) List(ctx context.Context, method string) (List, error) {

@@ -75,6 +75,8 @@ type Supervisor struct {
 	tools    knownTools
 	keeper   keeper
 	breaker  breaker
+	// vigils are the waits for tasks.
+	vigils map[*vigil]struct{}
 }
 
 // loss is a session that was put aside and has not been replaced yet.
