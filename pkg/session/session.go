@@ -12,6 +12,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/mcpctl/mcpctl/internal/rawjson"
 	"github.com/mcpctl/mcpctl/internal/transport"
 )
 
@@ -377,10 +378,8 @@ func (s *Session) judge(ctx context.Context, method string, st transport.Exchang
 // wantsInput reports whether a result asks for input (2026-07-28, "multi round-trip requests"): the SDK answers these
 // by itself, and when it cannot, the request has failed.
 func wantsInput(result json.RawMessage) bool {
-	var r struct {
-		ResultType string `json:"resultType"`
-	}
-	return json.Unmarshal(result, &r) == nil && r.ResultType == "input_required"
+	kind, _ := rawjson.String(rawjson.Get(result, "resultType"))
+	return kind == "input_required"
 }
 
 // send makes the request through the SDK, which keeps ids, progress, cancellation and the modern era's headers. What it
