@@ -7,10 +7,11 @@ package rawjson
 
 import (
 	"bytes"
-	"encoding/json"
 	"io"
 	"iter"
+	"strconv"
 	"strings"
+	"unicode/utf16"
 	"unicode/utf8"
 )
 
@@ -293,68 +294,97 @@ func isString(value []byte) bool {
 	return ok && end == len(value)
 }
 
-// piece is how much of a string is decoded at a time.
-const piece = 32 << 10
-
-// WriteText writes the text of a JSON string piece by piece, see [String]. value must be a valid string.
+// WriteText writes the text of a JSON string in many small pieces, without a copy of the whole, see [String]. value must
+// be a valid string.
 func WriteText(w io.Writer, value []byte) error {
 	if len(value) < 2 {
 		return io.ErrUnexpectedEOF
 	}
-	quoted := make([]byte, 0, min(piece, len(value))+16)
+	var one [utf8.UTFMax]byte
 	for inside := value[1 : len(value)-1]; len(inside) > 0; {
-		n, bare := cut(inside)
-		part := inside[:n]
-		inside = inside[n:]
-		if bare && utf8.Valid(part) {
-			if _, err := w.Write(part); err != nil {
-				return err
-			}
-			continue
+		n := bytes.IndexByte(inside, '\\')
+		if n < 0 {
+			n = len(inside)
 		}
-		quoted = append(append(append(quoted[:0], '"'), part...), '"')
-		var text string
-		if err := json.Unmarshal(quoted, &text); err != nil {
+		if err := writeUnicode(w, inside[:n]); err != nil {
 			return err
 		}
-		if _, err := io.WriteString(w, text); err != nil {
+		if inside = inside[n:]; len(inside) == 0 {
+			break
+		}
+		c, n := unescape(inside)
+		inside = inside[n:]
+		if _, err := w.Write(one[:utf8.EncodeRune(one[:], c)]); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// cut returns how much of the inside of a string makes a piece: no escape, no pair of surrogates and no character is cut
-// in two. bare is set when there is no escape in it.
-func cut(inside []byte) (n int, bare bool) {
-	if len(inside) <= piece {
-		return len(inside), bytes.IndexByte(inside, '\\') < 0
-	}
-	bare = true
-	for n < piece {
-		switch c := inside[n]; {
-		case c == '\\':
-			bare = false
-			n += escaped(inside[n:])
-		case c < utf8.RuneSelf:
-			n++
-		default:
-			_, size := utf8.DecodeRune(inside[n:])
+// writeUnicode writes text with U+FFFD for each byte that is none.
+func writeUnicode(w io.Writer, text []byte) error {
+	for len(text) > 0 && !utf8.Valid(text) {
+		n := 0
+		for {
+			c, size := utf8.DecodeRune(text[n:])
+			if c == utf8.RuneError && size <= 1 {
+				break
+			}
 			n += size
 		}
+		if _, err := w.Write(text[:n]); err != nil {
+			return err
+		}
+		if _, err := io.WriteString(w, "\uFFFD"); err != nil {
+			return err
+		}
+		text = text[n+1:]
 	}
-	return min(n, len(inside)), bare
+	_, err := w.Write(text)
+	return err
 }
 
-// escaped returns the length of the escape that s begins with, and of a second one that makes a pair of surrogates with
-// it.
-func escaped(s []byte) int {
-	if len(s) < 6 || s[1] != 'u' {
-		return min(2, len(s))
+// unescape returns what the escape that s begins with stands for, and its length. Half of a pair of surrogates stands for
+// U+FFFD.
+func unescape(s []byte) (c rune, n int) {
+	if len(s) < 2 {
+		return utf8.RuneError, len(s)
 	}
-	high := (s[2] == 'd' || s[2] == 'D') && (s[3] == '8' || s[3] == '9' || s[3] == 'a' || s[3] == 'A' || s[3] == 'b' || s[3] == 'B')
-	if high && len(s) >= 12 && s[6] == '\\' && s[7] == 'u' {
-		return 12
+	switch s[1] {
+	case 'b':
+		return '\b', 2
+	case 'f':
+		return '\f', 2
+	case 'n':
+		return '\n', 2
+	case 'r':
+		return '\r', 2
+	case 't':
+		return '\t', 2
+	case 'u':
+	default:
+		return rune(s[1]), 2
 	}
-	return 6
+	c, ok := unit(s)
+	switch {
+	case !ok:
+		return utf8.RuneError, len(s)
+	case !utf16.IsSurrogate(c):
+		return c, 6
+	}
+	if low, ok := unit(s[6:]); ok {
+		if pair := utf16.DecodeRune(c, low); pair != utf8.RuneError {
+			return pair, 12
+		}
+	}
+	return utf8.RuneError, 6
+}
+
+// unit returns the number of the escape \uXXXX that s begins with.
+func unit(s []byte) (rune, bool) {
+	if len(s) < 6 || s[0] != '\\' || s[1] != 'u' {
+		return 0, false
+	}
+	n, err := strconv.ParseUint(string(s[2:6]), 16, 16)
+	return rune(n), err == nil
 }

@@ -77,22 +77,6 @@ func FuzzAgainstEncodingJSON(f *testing.F) {
 	})
 }
 
-// TestTextInPieces decodes strings that are longer than a piece, with something at each place around its end.
-func TestTextInPieces(t *testing.T) {
-	for _, odd := range []string{`\n`, `\u00e9`, `\ud83d\ude00`, `\ud83d`, `\\`, `\"`, "é", "😀", "\xff", "\xe2\x82", `\ude00`} {
-		for before := piece - 14; before <= piece+2; before++ {
-			quoted := []byte(`"` + strings.Repeat("x", before) + odd + odd + strings.Repeat("y", 100) + `"`)
-			var want string
-			if err := json.Unmarshal(quoted, &want); err != nil {
-				t.Fatal(err)
-			}
-			if got, ok := String(quoted); !ok || got != want {
-				t.Errorf("%q after %d characters: another text", odd, before)
-			}
-		}
-	}
-}
-
 func TestNothingIsCopied(t *testing.T) {
 	large := []byte(`{"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"` + strings.Repeat("x", 1<<20) + `"}]}}`)
 	n := testing.AllocsPerRun(10, func() {
