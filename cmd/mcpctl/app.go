@@ -245,11 +245,7 @@ func (a *app) printData(ctx context.Context, doc any) error {
 	if a.filter == nil {
 		return render.JSON(a.io.Out, a.screen(), doc)
 	}
-	raw, err := render.Marshal(doc)
-	if err != nil {
-		return err
-	}
-	if err := a.filter.Apply(ctx, a.io.Out, a.screen(), raw); err != nil {
+	if err := a.filter.Apply(ctx, a.io.Out, a.screen(), doc); err != nil {
 		if isBrokenPipe(err) || ctx.Err() != nil {
 			return err
 		}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/mcpctl/mcpctl/internal/rawjson"
 	"github.com/mcpctl/mcpctl/internal/render"
 	"github.com/mcpctl/mcpctl/internal/toolargs"
 	"github.com/mcpctl/mcpctl/pkg/config"
@@ -274,10 +275,13 @@ func (o *callOptions) build(a *app, list toolList, server config.Server, named s
 
 // failedResult reports whether a tool says that it failed.
 func failedResult(result json.RawMessage) bool {
-	var r struct {
-		IsError bool `json:"isError"`
-	}
-	return json.Unmarshal(result, &r) != nil || r.IsError
+	failed := false
+	object := rawjson.Object(result, func(key string, value []byte) {
+		if key == "isError" {
+			failed = string(value) == "true"
+		}
+	})
+	return failed || !object
 }
 
 // hints asks the server what it says about calling the tool.
@@ -330,7 +334,11 @@ func (o *callOptions) showDryRun(ctx context.Context, a *app, c toolCall) error 
 }
 
 func (o *callOptions) show(ctx context.Context, a *app, c toolCall, raw json.RawMessage, elapsed time.Duration) error {
-	result, err := render.ParseResult(raw)
+	parse := render.ParseResult
+	if a.json() && o.save == "" && o.maxChars == 0 {
+		parse = render.BareResult // the document has it as it is
+	}
+	result, err := parse(raw)
 	if err != nil {
 		return &session.Error{
 			Server: c.server.Name, Phase: "tools/call", Class: session.ClassProtocol,

@@ -7,6 +7,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/mcpctl/mcpctl/internal/chatter"
 	"github.com/mcpctl/mcpctl/internal/faultlab"
 )
 
@@ -25,5 +26,7 @@ func TestMain(m *testing.M) {
 		"mcpctl":     main,
 		"faultlab":   func() { os.Exit(faultlab.Main(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) },
 		"hangserver": hangServe,
+		"chatter":    func() { os.Exit(chatter.Main(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) },
+		"peak":       peakMemory,
 	})
 }

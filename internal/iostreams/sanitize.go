@@ -1,6 +1,8 @@
 package iostreams
 
 import (
+	"bufio"
+	"io"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -46,6 +48,39 @@ func Sanitize(s string) string {
 		s = s[n:]
 	}
 	return b.String()
+}
+
+// WriteSanitized writes what [Sanitize] would return, without a copy of the whole.
+func WriteSanitized(w io.Writer, s string) error {
+	const piece = 32 << 10
+	out := bufio.NewWriterSize(w, piece)
+	for s != "" {
+		clean := 0
+		for clean < len(s) && clean < piece {
+			c, n := utf8.DecodeRuneInString(s[clean:])
+			if isUnsafe(c) || c == utf8.RuneError && n == 1 {
+				break
+			}
+			clean += n
+		}
+		if clean == 0 {
+			c, n := utf8.DecodeRuneInString(s)
+			if isUnsafe(c) {
+				s = s[max(n, sequence(s)):]
+				continue
+			}
+			if _, err := out.WriteRune(c); err != nil { // U+FFFD for an invalid byte
+				return err
+			}
+			s = s[n:]
+			continue
+		}
+		if _, err := out.WriteString(s[:clean]); err != nil {
+			return err
+		}
+		s = s[clean:]
+	}
+	return out.Flush()
 }
 
 // SanitizeLine is Sanitize for a place that has one line only, such as a cell of a table: line feeds and tabs become

@@ -1,6 +1,8 @@
 package render
 
 import (
+	"bufio"
+	"bytes"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
@@ -14,6 +16,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/mcpctl/mcpctl/internal/iostreams"
+	"github.com/mcpctl/mcpctl/internal/rawjson"
 )
 
 // Content is what a server sends for people and models to read: the content of a tool's result or of a prompt's message.
@@ -39,12 +42,11 @@ type block struct {
 // ParseContent reads an array of content blocks, or one block without its array. What is odd in one block is told in its
 // place.
 func ParseContent(raw json.RawMessage) Content {
-	var each []json.RawMessage
-	if err := json.Unmarshal(raw, &each); err != nil && len(raw) > 0 {
-		each = []json.RawMessage{raw}
-	}
 	var c Content
-	for _, b := range each {
+	if begin := bytes.TrimSpace(raw); len(begin) > 0 && begin[0] != '[' && string(begin) != "null" {
+		c.blocks = append(c.blocks, parseBlock(raw))
+	}
+	for b := range rawjson.Elements(raw) {
 		c.blocks = append(c.blocks, parseBlock(b))
 	}
 	return c
@@ -64,23 +66,44 @@ func (c Content) hasText() bool {
 // in a line end; otherwise it stays byte for byte as the server sent it. With line set a line end is added in any case, for
 // output that goes on after it.
 func (c Content) Write(w io.Writer, s Screen, line bool) error {
-	var b strings.Builder
+	out := bufio.NewWriterSize(w, outPiece) // a text may be large: it is not put together
+	last := lastByte{w: out}
 	for i, block := range c.blocks {
 		if i > 0 {
-			b.WriteByte('\n')
+			_, _ = last.Write([]byte{'\n'}) // Flush tells
 		}
-		b.WriteString(block.text)
-	}
-	text := b.String()
-	if s.Terminal {
-		text = iostreams.Sanitize(text)
+		if s.Terminal {
+			_ = iostreams.WriteSanitized(&last, block.text)
+		} else {
+			_, _ = io.WriteString(&last, block.text)
+		}
 	}
 	bare := len(c.blocks) > 0 && !c.blocks[len(c.blocks)-1].isText
-	if text != "" && !strings.HasSuffix(text, "\n") && (s.Terminal || line || bare) {
-		text += "\n"
+	if last.any && last.c != '\n' && (s.Terminal || line || bare) {
+		_ = out.WriteByte('\n')
 	}
-	_, err := io.WriteString(w, text)
-	return err
+	return out.Flush()
+}
+
+// lastByte passes on what is written, and remembers its end.
+type lastByte struct {
+	w   *bufio.Writer
+	any bool
+	c   byte
+}
+
+func (l *lastByte) Write(p []byte) (int, error) {
+	if len(p) > 0 {
+		l.any, l.c = true, p[len(p)-1]
+	}
+	return l.w.Write(p)
+}
+
+func (l *lastByte) WriteString(text string) (int, error) {
+	if text != "" {
+		l.any, l.c = true, text[len(text)-1]
+	}
+	return l.w.WriteString(text)
 }
 
 // truncate cuts the text to most characters, and returns how many are missing.

@@ -1,11 +1,9 @@
 package render
 
 import (
-	"bytes"
+	"bufio"
 	"context"
-	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 
 	"github.com/itchyny/gojq"
@@ -29,17 +27,19 @@ func CompileFilter(expression string) (*Filter, error) {
 	return &Filter{code}, nil
 }
 
-// Apply runs the filter over a document and writes what comes out: strings raw, everything else as JSON, one value a
-// line (indented on a terminal). Nothing is written unless the filter ran to its end. Numbers that the filter passes
-// on keep their digits.
-func (f *Filter) Apply(ctx context.Context, w io.Writer, s Screen, doc []byte) error {
-	dec := json.NewDecoder(bytes.NewReader(doc))
-	dec.UseNumber()
-	var value any
-	if err := dec.Decode(&value); err != nil {
+// Apply runs the filter over a document, any value that can be encoded as JSON, and writes what comes out: strings raw,
+// everything else as JSON, one value a line (indented on a terminal). Nothing is written unless the filter ran to its end.
+// Numbers that the filter passes on keep their digits.
+func (f *Filter) Apply(ctx context.Context, w io.Writer, s Screen, doc any) error {
+	p, err := part(doc)
+	if err != nil {
 		return err
 	}
-	var out bytes.Buffer
+	value, err := p.value()
+	if err != nil {
+		return err
+	}
+	var found []any
 	for iter := f.code.RunWithContext(ctx, value); ; {
 		v, ok := iter.Next()
 		if !ok {
@@ -52,33 +52,31 @@ func (f *Filter) Apply(ctx context.Context, w io.Writer, s Screen, doc []byte) e
 			}
 			return err
 		}
-		if err := writeValue(&out, s, v); err != nil {
+		found = append(found, v)
+	}
+	out := bufio.NewWriterSize(w, outPiece)
+	for _, v := range found {
+		if err := writeValue(out, s, v); err != nil {
 			return err
 		}
 	}
-	_, err := out.WriteTo(w)
-	return err
+	return out.Flush()
 }
 
-func writeValue(out *bytes.Buffer, s Screen, value any) error {
-	if text, ok := value.(string); ok {
-		if s.Terminal {
-			text = iostreams.Sanitize(text)
-		}
-		out.WriteString(text + "\n")
-		return nil
+func writeValue(out *bufio.Writer, s Screen, value any) (err error) {
+	text, isText := value.(string)
+	switch {
+	case isText && s.Terminal:
+		err = iostreams.WriteSanitized(out, text)
+	case isText:
+		_, err = out.WriteString(text)
+	case s.Terminal:
+		err = encodeValue(&indenter{w: out, terminal: true}, value)
+	default:
+		err = encodeValue(out, value)
 	}
-	doc, err := gojq.Marshal(value)
 	if err != nil {
-		return fmt.Errorf("encode: %w", err)
+		return err
 	}
-	if s.Terminal {
-		if err := json.Indent(out, escapeFormat(doc), "", "  "); err != nil {
-			return fmt.Errorf("encode: %w", err)
-		}
-	} else {
-		out.Write(doc)
-	}
-	out.WriteByte('\n')
-	return nil
+	return out.WriteByte('\n')
 }

@@ -3,12 +3,13 @@ package render
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"testing"
 	"time"
 )
 
 func TestFilter(t *testing.T) {
-	doc := []byte(`{"s":"a\nb","n":12345678901234567890123,"f":0.10,"o":{"b":1,"a":"<"},"l":[1,2]}`)
+	doc := json.RawMessage(`{"s":"a\nb","n":12345678901234567890123,"f":0.10,"o":{"b":1,"a":"<"},"l":[1,2]}`)
 	for _, c := range []struct{ filter, want string }{
 		{`.s`, "a\nb\n"},
 		{`.n`, "12345678901234567890123\n"},
@@ -39,7 +40,7 @@ func TestAFilterThatFailsWritesNothing(t *testing.T) {
 			t.Fatal(err)
 		}
 		var b bytes.Buffer
-		if err := f.Apply(t.Context(), &b, Screen{}, []byte(`{"a":1}`)); err == nil || b.Len() > 0 {
+		if err := f.Apply(t.Context(), &b, Screen{}, json.RawMessage(`{"a":1}`)); err == nil || b.Len() > 0 {
 			t.Errorf("%s: %v, and wrote %q", expression, err, b.String())
 		}
 	}
@@ -53,7 +54,7 @@ func TestAFilterEndsWithItsContext(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
 	start := time.Now()
-	if err := f.Apply(ctx, new(bytes.Buffer), Screen{}, []byte(`{}`)); err == nil {
+	if err := f.Apply(ctx, new(bytes.Buffer), Screen{}, json.RawMessage(`{}`)); err == nil {
 		t.Error("no error")
 	}
 	if elapsed := time.Since(start); elapsed > 2*time.Second {

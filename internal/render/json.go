@@ -1,26 +1,34 @@
 package render
 
 import (
+	"bufio"
 	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
-	"unicode"
-	"unicode/utf8"
 )
 
 // JSON writes value as one document, indented by two spaces, on a terminal and in a pipe alike. What is a
 // [json.RawMessage] in it keeps its digits, its keys and their order.
 func JSON(w io.Writer, s Screen, value any) error {
-	doc, err := Marshal(value)
+	p, err := part(value)
 	if err != nil {
 		return err
 	}
-	if s.Terminal {
-		doc = escapeFormat(doc)
+	if len(p.parts) == 0 {
+		doc := p.doc
+		if s.Terminal {
+			doc = escapeFormat(doc)
+		}
+		_, err = w.Write(doc)
+		return err
 	}
-	_, err = w.Write(doc)
-	return err
+	d := indenter{w: bufio.NewWriterSize(w, outPiece), terminal: s.Terminal}
+	for _, piece := range p.pieces() {
+		_, _ = d.Write(piece) // Flush tells
+	}
+	_ = d.w.WriteByte('\n')
+	return d.w.Flush()
 }
 
 // Marshal returns value as an indented document with a line end, without escaping the characters of HTML.
@@ -38,7 +46,6 @@ func Marshal(value any) ([]byte, error) {
 // escapeFormat writes the controls and format characters that JSON allows as they are in their escaped form, which
 // means the same: such a character can only stand inside a string.
 func escapeFormat(doc []byte) []byte {
-	harmless := func(r rune) bool { return r < utf8.RuneSelf || !unicode.Is(unicode.C, r) }
 	if bytes.IndexFunc(doc, func(r rune) bool { return !harmless(r) }) < 0 {
 		return doc
 	}

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/mcpctl/mcpctl/internal/rawjson"
 )
 
 // Result is what a tool returned. See the MCP specification, 2025-11-25, "Tools", "Tool Result".
@@ -25,28 +27,48 @@ type Result struct {
 // ParseResult reads a result. What is odd in one block is told in its place; only a result that is no object is an
 // error.
 func ParseResult(raw json.RawMessage) (*Result, error) {
-	var fields struct {
-		Content    json.RawMessage `json:"content"`
-		Structured json.RawMessage `json:"structuredContent"`
-		IsError    json.RawMessage `json:"isError"`
-	}
-	if err := json.Unmarshal(raw, &fields); err != nil {
+	r, content, err := parseResult(raw)
+	if err != nil {
 		return nil, err
 	}
-	if trimmed := bytes.TrimSpace(raw); len(trimmed) == 0 || trimmed[0] != '{' {
-		return nil, errors.New("not an object")
+	r.Content = ParseContent(content)
+	return r, nil
+}
+
+// parseResult reads a result as far as its content, which it returns.
+func parseResult(raw json.RawMessage) (r *Result, content json.RawMessage, err error) {
+	// The parts stay where they are: a result may be large.
+	var structured, isError []byte
+	object := rawjson.Object(raw, func(key string, value []byte) {
+		switch key {
+		case "content":
+			content = value
+		case "structuredContent":
+			structured = value
+		case "isError":
+			isError = value
+		}
+	})
+	if !object {
+		return nil, nil, errors.New("not an object")
 	}
-	r := &Result{Raw: raw}
-	switch string(fields.IsError) {
+	r = &Result{Raw: raw}
+	switch string(isError) {
 	case "", "false", "null", "0", `""`, `"false"`:
 	default:
 		r.IsError = true // "true" in quotes is not a success
 	}
-	if s := string(fields.Structured); s != "null" {
-		r.structured = fields.Structured
+	if !bytes.Equal(structured, []byte("null")) {
+		r.structured = structured
 	}
-	r.Content = ParseContent(fields.Content)
-	return r, nil
+	return r, content, nil
+}
+
+// BareResult is ParseResult without the content, for those who show the result as the server sent it: what is large in it
+// is not decoded.
+func BareResult(raw json.RawMessage) (*Result, error) {
+	r, _, err := parseResult(raw)
+	return r, err
 }
 
 // Silent reports whether there is nothing in the result that Write would show.

@@ -11,7 +11,6 @@ import (
 	"bufio"
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -27,6 +26,8 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/mcpctl/mcpctl/internal/rawjson"
 )
 
 // Command says what to start.
@@ -468,10 +469,8 @@ func (k *Child) readStdout() {
 			if framed := readFrame(r, n); framed != nil {
 				k.trace.line('<', framed)
 				if messages, ok := parseLine(trimMessage(framed)); ok {
-					for _, m := range messages {
-						if !k.receive(m) {
-							return
-						}
+					if !k.receiveAll(messages) {
+						return
 					}
 				} else {
 					k.noted(number, framed)
@@ -483,7 +482,7 @@ func (k *Child) readStdout() {
 		switch {
 		case ok:
 			noise()
-		case open == nil && text[0] != '{':
+		case open == nil && (text[0] != '{' || len(text) >= maxPretty):
 			k.noted(number, text)
 			continue
 		default:
@@ -499,10 +498,8 @@ func (k *Child) readStdout() {
 			}
 			open = nil
 		}
-		for _, m := range messages {
-			if !k.receive(m) {
-				return
-			}
+		if !k.receiveAll(messages) {
+			return
 		}
 	}
 }
@@ -549,37 +546,53 @@ func readFrame(r *bufio.Reader, n int) []byte {
 	return nil
 }
 
+// lineMessage is a message on a line, with its envelope.
+type lineMessage struct {
+	envelope
+	data []byte
+}
+
 // parseLine returns the JSON-RPC messages on a line: usually one, sometimes several or a batch. It reports false if
 // there is anything else on the line.
-func parseLine(line []byte) ([]json.RawMessage, bool) {
+func parseLine(line []byte) ([]lineMessage, bool) {
 	if line[0] != '{' && line[0] != '[' {
 		return nil, false
 	}
-	var messages []json.RawMessage
-	dec := json.NewDecoder(bytes.NewReader(line))
-	for {
-		var raw json.RawMessage
-		err := dec.Decode(&raw)
-		if errors.Is(err, io.EOF) {
-			return messages, len(messages) > 0
-		}
-		if err != nil {
+	if e, ok := parseEnvelope(line); ok { // nearly always
+		return []lineMessage{{e, line}}, true
+	}
+	var messages []lineMessage
+	for len(line) > 0 {
+		value, rest, ok := rawjson.Next(line)
+		if !ok {
 			return nil, false
 		}
-		for _, m := range splitBatch(raw) {
-			if _, ok := parseEnvelope(m); !ok {
+		for _, m := range splitBatch(value) {
+			e, ok := parseEnvelope(m)
+			if !ok {
 				return nil, false
 			}
-			messages = append(messages, m)
+			messages = append(messages, lineMessage{e, m})
+		}
+		line = bytes.TrimSpace(rest)
+	}
+	return messages, len(messages) > 0
+}
+
+// receiveAll gives messages to the SDK. It reports false when nobody reads any more.
+func (k *Child) receiveAll(messages []lineMessage) bool {
+	for _, m := range messages {
+		if !k.receive(m) {
+			return false
 		}
 	}
+	return true
 }
 
 // receive gives a message to the SDK. It reports false when nobody reads any more.
-func (k *Child) receive(raw json.RawMessage) bool {
-	e, _ := parseEnvelope(raw)
-	data := []byte(raw)
-	k.notify.notify(e, data)
+func (k *Child) receive(m lineMessage) bool {
+	e, data := m.envelope, m.data
+	k.notify.notify(e)
 	k.Odd.heard(e)
 	if e.isCall() && e.Method == "initialize" {
 		k.Echoes.Store(true)
@@ -636,7 +649,7 @@ func (k *Child) deliver(e envelope, data []byte) []byte {
 	}
 	k.Odd.own(e, envelope{ID: call.id})
 	call.ex.answer(e)
-	return withOwnID(data, e, envelope{ID: call.id})
+	return forSDK(data, e, envelope{ID: call.id}, call.ex)
 }
 
 // noted keeps a line that is not MCP.
@@ -656,7 +669,7 @@ func (k *Child) noted(number int, line []byte) {
 
 // evidence returns a line as it is kept: masked, then cut.
 func (k *Child) evidence(line []byte) string {
-	text := string(line)
+	text := string(line[:min(len(line), stderrChunk)]) // of a flood the beginning will do
 	if k.mask != nil {
 		text = k.mask(text)
 	}

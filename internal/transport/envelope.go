@@ -4,22 +4,51 @@ import (
 	"bytes"
 	"encoding/json"
 	"strconv"
+	"strings"
+
+	"github.com/mcpctl/mcpctl/internal/rawjson"
 )
 
-// envelope is the part of a JSON-RPC 2.0 message that says what it is.
+// envelope is the part of a JSON-RPC 2.0 message that says what it is. Its values are slices of the message: a result may
+// be large, and is copied nowhere.
 type envelope struct {
-	Version string          `json:"jsonrpc"`
-	ID      json.RawMessage `json:"id"`
-	Method  string          `json:"method"`
-	Result  json.RawMessage `json:"result"`
-	Error   json.RawMessage `json:"error"`
+	Version string
+	ID      json.RawMessage
+	Method  string
+	Params  json.RawMessage
+	Result  json.RawMessage
+	Error   json.RawMessage
 }
 
 // parseEnvelope decodes a message's envelope. It reports false for anything that is not a JSON-RPC message: a log line
 // in JSON, a number, an array.
 func parseEnvelope(data []byte) (envelope, bool) {
 	var e envelope
-	if len(data) == 0 || data[0] != '{' || json.Unmarshal(data, &e) != nil || e.Version != "2.0" {
+	if len(data) == 0 || data[0] != '{' {
+		return envelope{}, false
+	}
+	texts := true // where there must be text
+	valid := rawjson.Object(data, func(key string, value []byte) {
+		ok := true
+		switch key {
+		case "jsonrpc":
+			e.Version, ok = rawjson.String(value)
+		case "id":
+			e.ID = value
+		case "method":
+			if e.Method, ok = rawjson.String(value); !ok {
+				ok = string(value) == "null" // as good as missing
+			}
+		case "params":
+			e.Params = value
+		case "result":
+			e.Result = value
+		case "error":
+			e.Error = value
+		}
+		texts = texts && ok
+	})
+	if !valid || !texts || e.Version != "2.0" {
 		return envelope{}, false
 	}
 	if e.Result != nil && bytes.Equal(e.Error, []byte("null")) {
@@ -78,11 +107,36 @@ func withID(message []byte, id json.RawMessage) []byte {
 // 2025-03-26 only; some servers still wrap single messages.
 func splitBatch(data []byte) []json.RawMessage {
 	data = trimMessage(data)
-	var batch []json.RawMessage
-	if len(data) > 0 && data[0] == '[' && json.Unmarshal(data, &batch) == nil {
-		return batch
+	if len(data) == 0 || data[0] != '[' || !rawjson.Valid(data) {
+		return []json.RawMessage{data}
 	}
-	return []json.RawMessage{data}
+	batch := []json.RawMessage{}
+	for m := range rawjson.Elements(data) {
+		batch = append(batch, m)
+	}
+	return batch
+}
+
+// largeResult is how large a result must be so that the SDK is not given it, in bytes. What it makes of a smaller one
+// costs little.
+const largeResult = 64 << 10
+
+// forSDK returns a response as the SDK gets it: with the request's own id, and without a large result, which the exchange
+// of the request keeps. The SDK would decode it into values that nobody looks at, in several times the memory. It does
+// look at lists, at the answers of the handshake, and at what asks for input.
+func forSDK(data []byte, e, request envelope, ex *Exchange) []byte {
+	if ex == nil || len(e.Result) < largeResult || looksAt(ex.State().Method) {
+		return withOwnID(data, e, request)
+	}
+	if kind, ok := rawjson.String(rawjson.Get(e.Result, "resultType")); ok && kind != "complete" {
+		return withOwnID(data, e, request)
+	}
+	return append(append([]byte(`{"jsonrpc":"2.0","result":{},"id":`), request.ID...), '}')
+}
+
+// looksAt reports whether the SDK makes something of the results of a method.
+func looksAt(method string) bool {
+	return method == "initialize" || method == "server/discover" || strings.HasSuffix(method, "/list")
 }
 
 // trimMessage removes what does not belong to a message: white space and a byte order mark.

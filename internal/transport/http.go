@@ -244,7 +244,11 @@ func (h *HTTP) end(err error) {
 			return // each call has an answer of its own
 		}
 		for _, c := range calls {
-			c.ex.fail(&Fault{Kind: KindSevered, Written: true, Err: err})
+			f := &Fault{Kind: KindSevered, Written: true, Err: err}
+			if errors.Is(err, errTooLarge) {
+				f.Kind = KindTooLarge
+			}
+			c.ex.fail(f)
 		}
 	})
 }
@@ -559,6 +563,9 @@ func (x *roundTrip) evidence(resp *http.Response, f Fault) Fault {
 	f.Status, f.ContentType = resp.StatusCode, resp.Header.Get("Content-Type")
 	f.Challenge = strings.Join(resp.Header.Values("WWW-Authenticate"), ", ")
 	f.RetryAfter, f.HasRetryAfter = retryAfter(resp.Header, time.Now())
+	if len(f.Body) > errorBody {
+		f.Body = f.Body[:errorBody]
+	}
 	if mask := x.h.opts.Mask; mask != nil {
 		f.Body = []byte(mask(string(f.Body)))
 	}
@@ -609,7 +616,7 @@ func (x *roundTrip) answered(resp *http.Response) (*http.Response, error) {
 		}
 		e, _ := parseEnvelope(body)
 		x.answer(e)
-		return jsonAnswer(resp, withOwnID(body, e, x.msg)), nil
+		return jsonAnswer(resp, forSDK(body, e, x.msg, x.ex)), nil
 	}
 	media, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
 	if media == "" || x.h.opts.AnyContent {
@@ -661,11 +668,11 @@ func answers(status int) bool {
 
 // wholeAnswer reads a JSON body.
 func (x *roundTrip) wholeAnswer(resp *http.Response) (*http.Response, error) {
-	data, err := io.ReadAll(io.LimitReader(resp.Body, MaxMessage+1))
+	data, err := readWhole(resp.Body, resp.ContentLength, MaxMessage)
 	switch {
-	case len(data) > MaxMessage:
-		discard(resp.Body)
-		return nil, x.fail(Fault{Kind: KindTooLarge, Status: resp.StatusCode, Err: errTooLarge})
+	case errors.Is(err, errTooLarge):
+		_ = resp.Body.Close()
+		return nil, x.fail(Fault{Kind: KindTooLarge, Status: resp.StatusCode, Err: err})
 	case err != nil:
 		discard(resp.Body)
 		return nil, x.netFault(err)
@@ -688,9 +695,9 @@ func (x *roundTrip) wholeAnswer(resp *http.Response) (*http.Response, error) {
 			}
 			found = true
 			x.answer(e)
-			m = withOwnID(m, e, x.msg)
+			m = forSDK(m, e, x.msg, x.ex)
 		}
-		x.h.opts.Notify.notify(e, m)
+		x.h.opts.Notify.notify(e)
 		x.h.Odd.heard(e)
 		messages = append(messages, carried(e, m))
 	}
@@ -748,35 +755,49 @@ func (x *roundTrip) stream(resp *http.Response, own string) {
 			switch {
 			case own != "" && x.mine(e):
 				x.answer(e)
-				data = withOwnID(data, e, x.msg)
+				data = forSDK(data, e, x.msg, x.ex)
 				done = true
 			default:
 				data = h.deliver(e, data)
 			}
 		}
-		h.opts.Notify.notify(e, data)
+		h.opts.Notify.notify(e)
 		h.Odd.heard(e)
 		ev.data = carried(e, data)
 		return ev, true, nil
 	}
-	onEnd := func(error) {
+	onEnd := func(err error) {
 		x.listened(false)
 		if own != "" && !done {
 			if x.caller.Err() != nil {
 				return
 			}
-			x.ex.fail(&Fault{
+			f := &Fault{
 				Kind: KindSevered, Written: true, SessionID: x.fault.SessionID, Method: x.fault.Method, URL: x.fault.URL,
 				Status: resp.StatusCode, Err: errNoResponse,
-			})
+			}
+			if errors.Is(err, errTooLarge) {
+				f.Kind, f.Err = KindTooLarge, err
+			}
+			x.ex.fail(f)
 		}
 	}
 	body := newSSEBody(src, MaxMessage, onEvent, onEnd)
 	body.done = &done
+	if own != "" {
+		// The SDK would resume the stream, only to be sent the same again, and then give the session up.
+		body.tooLarge = refusal(x.msg)
+	}
 	resp.Body = &drainedBody{body}
 }
 
 var errNoResponse = errors.New("the stream ended before the response")
+
+// refusal is what the SDK is told in place of a response that is too large.
+func refusal(request envelope) []byte {
+	const internalError = -32603 // JSON-RPC 2.0, 5.1
+	return fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,"error":{"code":%d,"message":"the response is too large"}}`, request.ID, internalError)
+}
 
 // notified looks at the answer to a notification or to a response of ours.
 func (x *roundTrip) notified(resp *http.Response) (*http.Response, error) {
@@ -827,7 +848,7 @@ func (x *roundTrip) legacyStream(resp *http.Response) {
 		if e.isResponse() {
 			data = h.deliver(e, data)
 		}
-		h.opts.Notify.notify(e, data)
+		h.opts.Notify.notify(e)
 		h.Odd.heard(e)
 		ev.name, ev.data = "message", carried(e, data)
 		return ev, true, nil
@@ -954,7 +975,7 @@ func (h *HTTP) deliver(e envelope, data []byte) []byte {
 	if call.answered != nil {
 		call.answered()
 	}
-	return withOwnID(data, e, envelope{ID: call.id})
+	return forSDK(data, e, envelope{ID: call.id}, call.ex)
 }
 
 // stray counts a response that belongs to no request.

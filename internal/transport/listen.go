@@ -15,15 +15,9 @@ import (
 type Notification func(method string, params json.RawMessage)
 
 // notify tells of a message, if it is a notification and somebody listens.
-func (n Notification) notify(e envelope, data []byte) {
-	if n == nil || e.Method == "" || !e.nullID() {
-		return
-	}
-	var m struct {
-		Params json.RawMessage `json:"params"`
-	}
-	if json.Unmarshal(data, &m) == nil {
-		n(e.Method, m.Params)
+func (n Notification) notify(e envelope) {
+	if n != nil && e.Method != "" && e.nullID() {
+		n(e.Method, e.Params)
 	}
 }
 
@@ -146,7 +140,7 @@ func (h *HTTP) listenOnce(header http.Header, w io.Writer) (opened bool, retry t
 		if e.isResponse() {
 			data = h.deliver(e, data)
 		}
-		h.opts.Notify.notify(e, data)
+		h.opts.Notify.notify(e)
 		h.Odd.heard(e)
 		return sseEvent{data: carried(e, data)}, true, nil // the SDK is not to resume anything
 	}, func(error) {})

@@ -22,7 +22,9 @@ type sseBody struct {
 	pending []byte
 	err     error
 	done    *bool // set by onEvent when no further event is wanted; nil if all are
-	afterCR bool  // the line before ended with CR: an LF that follows belongs to it
+	// tooLarge is the message that is given out in place of one over the limit, before the stream ends; nil for none.
+	tooLarge []byte
+	afterCR  bool // the line before ended with CR: an LF that follows belongs to it
 }
 
 type sseEvent struct {
@@ -31,8 +33,11 @@ type sseEvent struct {
 	data            []byte
 }
 
+// sseBuffer is how much of a stream is read at a time: a large event comes in many pieces.
+const sseBuffer = 32 << 10
+
 func newSSEBody(src io.ReadCloser, limit int, onEvent func(sseEvent) (sseEvent, bool, error), onEnd func(error)) *sseBody {
-	return &sseBody{src: src, r: bufio.NewReader(src), limit: limit, onEvent: onEvent, onEnd: onEnd}
+	return &sseBody{src: src, r: bufio.NewReaderSize(src, sseBuffer), limit: limit, onEvent: onEvent, onEnd: onEnd}
 }
 
 // Read returns the bytes of one event at most.
@@ -48,6 +53,10 @@ func (b *sseBody) Read(p []byte) (int, error) {
 		if err != nil {
 			b.err = err
 			b.onEnd(err)
+			if b.tooLarge != nil && errors.Is(err, errTooLarge) {
+				b.pending, b.err = sseEvent{data: b.tooLarge}.encode(), io.EOF
+				continue
+			}
 			return 0, err
 		}
 		ev, keep, err := b.onEvent(ev)
@@ -91,12 +100,15 @@ func (b *sseBody) next() (sseEvent, error) {
 		value = bytes.TrimPrefix(value, []byte(" "))
 		switch string(field) {
 		case "data":
-			if ev.data != nil {
-				ev.data = append(ev.data, '\n')
-			}
-			ev.data = append(ev.data, value...)
-			if len(ev.data) > b.limit {
+			switch {
+			case len(ev.data)+1+len(value) > b.limit && ev.data != nil:
 				return sseEvent{}, errTooLarge
+			case ev.data != nil:
+				ev.data = appended(appended(ev.data, []byte{'\n'}), value)
+			case len(value) > b.limit:
+				return sseEvent{}, errTooLarge
+			default: // nearly always it is the only line, and stays where it is
+				ev.data = value[:len(value):len(value)]
 			}
 		case "event":
 			ev.name = string(value)
@@ -137,10 +149,10 @@ func (b *sseBody) line() ([]byte, error) {
 		if cr := bytes.IndexByte(part[:n], '\r'); cr >= 0 {
 			n, b.afterCR = cr, true
 		}
-		line = append(line, part[:n]...)
-		if len(line) > b.limit {
+		if len(line)+n > b.limit {
 			return nil, errTooLarge
 		}
+		line = appended(line, part[:n])
 		if n < len(part) {
 			_, _ = b.r.Discard(n + 1)
 			return line, nil
@@ -172,17 +184,75 @@ func (e sseEvent) encode() []byte {
 // MaxMessage is the largest message that is accepted, in bytes. It is generous: a picture of 40 MB fits as base64.
 const MaxMessage = 64 << 20
 
-var errTooLarge = fmt.Errorf("message over %d MiB", MaxMessage>>20)
+var errTooLarge = fmt.Errorf("a message over %d MiB, the largest that is accepted", MaxMessage>>20)
+
+const (
+	// growth is how many times larger a buffer becomes that is full, and largeBuffer the size from which on it takes the
+	// largest message there can be: what has been read is copied seldom, and the part of such a buffer that nothing was
+	// written to takes no memory of the system's.
+	growth      = 4
+	largeBuffer = 8 << 20
+)
+
+// appended returns buf with part behind it. The buffer grows from what is there, never by what is announced.
+func appended(buf, part []byte) []byte {
+	if len(buf)+len(part) > cap(buf) {
+		buf = grown(buf, len(buf)+len(part))
+	}
+	return append(buf, part...)
+}
+
+// grown returns a larger buffer with the same bytes, for at least need of them.
+func grown(buf []byte, need int) []byte {
+	const least = 512
+	size := growth * cap(buf)
+	if size > largeBuffer {
+		size = MaxMessage + least
+	}
+	larger := make([]byte, len(buf), max(need, least, size))
+	copy(larger, buf)
+	return larger
+}
+
+// readWhole reads all of a body that is not larger than limit. length is what the body announces, -1 if it does not: one
+// that announces too much is not read at all.
+func readWhole(r io.Reader, length int64, limit int) ([]byte, error) {
+	const first = 32 << 10
+	var buf []byte
+	switch {
+	case length > int64(limit):
+		return nil, fmt.Errorf("%w: it has %.1f MiB", errTooLarge, float64(length)/(1<<20))
+	case length >= 0:
+		buf = make([]byte, 0, length+1) // one more, to see its end
+	default:
+		buf = make([]byte, 0, first)
+	}
+	for {
+		if len(buf) == cap(buf) {
+			buf = grown(buf, len(buf)+1)
+		}
+		n, err := r.Read(buf[len(buf):cap(buf)])
+		buf = buf[:len(buf)+n]
+		switch {
+		case len(buf) > limit:
+			return nil, errTooLarge
+		case err == io.EOF: //nolint:errorlint // bare, as readers say it; a wrapped one is a body that broke off
+			return buf, nil
+		case err != nil:
+			return buf, err
+		}
+	}
+}
 
 // readLine reads a line without its end (LF or CRLF). The returned bytes are the caller's.
 func readLine(r *bufio.Reader, limit int) ([]byte, error) {
 	var line []byte
 	for {
 		part, err := r.ReadSlice('\n')
-		line = append(line, part...)
-		if len(line) > limit {
+		if len(line)+len(part) > limit {
 			return nil, errTooLarge
 		}
+		line = appended(line, part)
 		switch {
 		case errors.Is(err, bufio.ErrBufferFull):
 			continue

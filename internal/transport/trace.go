@@ -68,8 +68,13 @@ func (c *ConnTrace) exchange() *ConnTrace {
 
 // line writes down raw bytes that are one line.
 func (c *ConnTrace) line(sign byte, data []byte) {
-	if c != nil {
-		c.lines(sign, string(data))
+	if c == nil {
+		return
+	}
+	lost := max(0, len(data)-2*maxTraced) // more is kept than is shown, so that what is cut is masked whole
+	c.lines(sign, string(data[:len(data)-lost]))
+	if lost > 0 {
+		c.Event("%d more bytes of that line are not shown", lost)
 	}
 }
 

@@ -26,6 +26,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/mcpctl/mcpctl/internal/rawjson"
 	"github.com/mcpctl/mcpctl/internal/transport"
 )
 
@@ -376,10 +377,7 @@ type inputRequired struct {
 
 // wantsInput returns what a result asks for, nil if it is a result.
 func wantsInput(result json.RawMessage) *inputRequired {
-	var kind struct {
-		Type string `json:"resultType"`
-	}
-	if json.Unmarshal(result, &kind) != nil || kind.Type != "input_required" {
+	if kind, _ := rawjson.String(rawjson.Get(result, "resultType")); kind != "input_required" {
 		return nil
 	}
 	in := &inputRequired{}

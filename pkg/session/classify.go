@@ -392,6 +392,9 @@ func (s seen) describe(e *Error, r row) {
 			e.Message = fmt.Sprintf("HTTP %d %s: %s", s.status, http.StatusText(s.status), s.rpc.Error())
 		}
 		describeFault(e, s.fault)
+		if s.fault.Kind == transport.KindTooLarge {
+			e.Hint = tooLargeHint
+		}
 		if s.unreachable() && !s.opened && s.fault.Kind != transport.KindStart {
 			e.Phase = "connect"
 		}
@@ -408,6 +411,9 @@ func (s seen) describe(e *Error, r row) {
 		e.Message = plain(s.err)
 	}
 }
+
+// tooLargeHint is what can be done about a message over the limit.
+const tooLargeHint = "ask for less at a time, if the server can do that, or for a link to the data"
 
 // memberName finds the member of a result in what a JSON decoder says.
 var memberName = lazily(`Go struct field (?:\w+\.)?\w+\.([\w.]+) of type`)

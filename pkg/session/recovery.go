@@ -12,6 +12,8 @@ import (
 	"fmt"
 	"net/http"
 	"time"
+
+	"github.com/mcpctl/mcpctl/internal/transport"
 )
 
 // Request says what a request is, for the decision whether it may be repeated.
@@ -233,6 +235,10 @@ func unknownOutcome(failure *Error, rec *Recovery) *Error {
 		out.Message = fmt.Sprintf("the request failed at the server (%s); %s, so it was not repeated", failure.Message, decide(kindBroken, false).why)
 	}
 	out.Hint = "check with a read-only call whether it took effect"
+	if f, ok := errors.AsType[*transport.Fault](failure.Err); ok && f.Kind == transport.KindTooLarge {
+		out.Message = fmt.Sprintf("the answer was not taken: %s; the request may have been executed, so it was not repeated", failure.Message)
+		out.Hint += "; " + tooLargeHint
+	}
 	if rec != nil && rec.NewGeneration > 0 {
 		out.Hint = "a fresh session stands ready: " + out.Hint
 	}

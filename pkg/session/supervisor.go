@@ -490,7 +490,11 @@ func (s *Supervisor) shut() {
 	s.mu.Lock()
 	if c := s.current; c != nil {
 		s.current = nil
-		s.closing.Go(func() { c.close(s.hurry, transport.PatientGrace) })
+		grace := transport.PatientGrace
+		if c.Dead() != nil { // it does not read any more, or not from us: there is nothing that it could put in order
+			grace = transport.HastyGrace
+		}
+		s.closing.Go(func() { c.close(s.hurry, grace) })
 	}
 	s.mu.Unlock()
 	s.closing.Wait()
