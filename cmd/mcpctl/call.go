@@ -23,6 +23,7 @@ import (
 type callOptions struct {
 	serverFlags
 	interactionFlags
+	imageFlags
 	args        string
 	noValidate  bool
 	dryRun      bool
@@ -39,6 +40,13 @@ func newCallCmd(a *app) *cobra.Command {
 		Long: `Call a tool. An argument is key=value, typed by the tool's schema, or key:=JSON;
 mcpctl help arguments tells the rest. What the tool returns goes to stdout, and
 its error to stderr with exit code 5.
+
+Text comes as the server sent it, on a terminal without control characters;
+structured content as JSON where there is no text. Images are shown where the
+terminal can, else a line tells of them, as of audio and resources that are no
+text. --save writes images, audio and resources into files named after them;
+text and structured content stay on stdout. --max-chars cuts text, with -o json
+in the order of the content, base64, too, but never structured content.
 
 A call whose outcome is not known is repeated only if the tool says that this
 does no harm, or with --retry-unsafe.`,
@@ -57,6 +65,7 @@ does no harm, or with --retry-unsafe.`,
 	flags.Var((*numberValue)(&o.maxChars), "max-chars", "cut what comes back to `N` characters")
 	flags.BoolVar(&o.retryUnsafe, "retry-unsafe", false, "repeat a call that may have been executed")
 	flags.StringVar(&o.save, "save", "", "save images, audio and resources in `dir`")
+	o.imageFlags.register(cmd)
 	o.interactionFlags.register(flags)
 	o.serverFlags.register(flags)
 	return cmd
@@ -85,7 +94,10 @@ type callDocument struct {
 	Result    json.RawMessage `json:"result"`
 	Truncated bool            `json:"truncated,omitempty"`
 	// Saved are the files that --save has written.
-	Saved     []string     `json:"saved,omitempty"`
+	Saved []string `json:"saved,omitempty"`
+	// Warnings are what is wrong with the result: what the tool's output schema does not allow, and saved files that are not
+	// of their type.
+	Warnings  []string     `json:"warnings,omitempty"`
 	Session   *sessionBody `json:"session,omitempty"`
 	ElapsedMS int64        `json:"elapsed_ms"`
 	// Error is there when the call was made, and what came after it failed.
@@ -115,6 +127,10 @@ type toolCall struct {
 	remembered bool
 	// unsafe is set when a second execution is accepted, whatever the server says.
 	unsafe bool
+	// named is how the command line named the server.
+	named string
+	// outputSchema is what the tool says that it returns, nil if it does not say.
+	outputSchema json.RawMessage
 }
 
 func (o *callOptions) run(cmd *cobra.Command, a *app, args []string) error {
@@ -141,6 +157,9 @@ func (o *callOptions) run(cmd *cobra.Command, a *app, args []string) error {
 		return &serverError{server.Name, a.argumentError(o.words(cmd, a, args), rest[0], rest[1:], err)}
 	}
 	if err := a.interact(&o.interactionFlags); err != nil {
+		return err
+	}
+	if err := a.showImages(&o.imageFlags); err != nil {
 		return err
 	}
 	ctx, stop := a.working(ctx, "calling "+rest[0]+" of "+server.Name)
@@ -213,12 +232,12 @@ func (o *callOptions) prepare(ctx context.Context, a *app, s *session.Supervisor
 
 // build makes the call, with its arguments typed and checked by a list of tools.
 func (o *callOptions) build(a *app, list toolList, server config.Server, named string, words []string, source toolargs.Source) (toolCall, error) {
-	c := toolCall{server: server, tool: words[0], unsafe: o.retryUnsafe}
+	c := toolCall{server: server, tool: words[0], unsafe: o.retryUnsafe, named: named}
 	t, known := list.find(c.tool)
 	if !known && (!o.noValidate || !server.Tools.Allows(c.tool)) {
 		return c, list.unknown(a, server.Name, named, c.tool)
 	}
-	c.repeatable = t.repeatable
+	c.repeatable, c.outputSchema = t.repeatable, t.outputSchema()
 	for _, p := range toolargs.Params(t.schema) {
 		c.parameters = append(c.parameters, p.Name)
 	}
@@ -303,11 +322,13 @@ func (o *callOptions) show(ctx context.Context, a *app, c toolCall, raw json.Raw
 		Session: a.sessionBody(), ElapsedMS: elapsed.Milliseconds(),
 	}
 	var saveErr error
+	doc.Warnings = c.checkOutput(result)
 	if o.save != "" {
-		doc.Saved, saveErr = result.Save(o.save, c.tool)
-		for _, path := range doc.Saved {
-			a.note("saved " + path)
-		}
+		doc.Saved, saveErr = a.save(o.save, c, result)
+		doc.Warnings = append(doc.Warnings, result.Warnings()...)
+	}
+	for _, warning := range doc.Warnings {
+		a.warn(fmt.Sprintf("mcpctl: warning: %s: %s: %s\n", render.OneLine(c.server.Name), render.OneLine(c.tool), render.OneLine(warning)))
 	}
 	missing := 0
 	if o.maxChars > 0 {
@@ -342,6 +363,7 @@ func (o *callOptions) show(ctx context.Context, a *app, c toolCall, raw json.Raw
 		if err := showText(a, c, result); err != nil {
 			return err
 		}
+		a.tellLinks(c, result)
 		if saveErr != nil {
 			a.warn(fmt.Sprintf("mcpctl: error: --save: %s\n", saveErr))
 		}
@@ -362,7 +384,8 @@ func showText(a *app, c toolCall, result *render.Result) error {
 			render.OneLine(c.server.Name), render.OneLine(c.tool)))
 		return nil
 	default:
-		return result.Write(a.io.Err, render.Screen{Terminal: a.io.StderrTTY()}, true)
+		// What comes from a server is harmless on stderr wherever that goes: it is among lines of ours.
+		return result.Write(a.io.Err, render.Screen{Terminal: true, Pictures: a.pictures(false)}, true)
 	}
 }
 

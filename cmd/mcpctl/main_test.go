@@ -22,8 +22,9 @@ func TestMain(m *testing.M) {
 		panic(err)
 	}
 	testscript.Main(m, map[string]func(){
-		"mcpctl":     main,
-		"faultlab":   func() { os.Exit(faultlab.Main(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) },
-		"hangserver": hangServe,
+		"mcpctl":       main,
+		"faultlab":     func() { os.Exit(faultlab.Main(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) },
+		"hangserver":   hangServe,
+		"resultserver": resultServe,
 	})
 }
