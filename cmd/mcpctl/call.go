@@ -42,11 +42,11 @@ mcpctl help arguments tells the rest. What the tool returns goes to stdout, and
 its error to stderr with exit code 5.
 
 Text comes as the server sent it, on a terminal without control characters;
-structured content as JSON where there is no text. Images are shown where the
-terminal can, else a line tells of them, as of audio and resources that are no
-text. --save writes images, audio and resources into files named after them;
-text and structured content stay on stdout. --max-chars cuts text, with -o json
-in the order of the content, base64, too, but never structured content.
+structured content comes as JSON where there is no text. An image is shown where
+the terminal can, with a line about it; of other images, of audio and of files
+there is the line. --save writes images, audio and resources into files, which
+are named after their URIs; text and structured content stay on stdout.
+--max-chars cuts text; with -o json base64, too, but no structured content.
 
 A call whose outcome is not known is repeated only if the tool says that this
 does no harm, or with --retry-unsafe.`,
@@ -310,7 +310,11 @@ func (o *callOptions) showDryRun(ctx context.Context, a *app, c toolCall) error 
 }
 
 func (o *callOptions) show(ctx context.Context, a *app, c toolCall, raw json.RawMessage, elapsed time.Duration) error {
-	result, err := render.ParseResult(raw)
+	parse := render.ParseResult
+	if a.json() && o.save == "" && o.maxChars == 0 {
+		parse = render.BareResult // the document has it as it is
+	}
+	result, err := parse(raw)
 	if err != nil {
 		return &session.Error{
 			Server: c.server.Name, Phase: "tools/call", Class: session.ClassProtocol,

@@ -33,7 +33,7 @@ func (v *imagesValue) Type() string   { return "how" }
 func (f *imageFlags) register(cmd *cobra.Command) {
 	cmd.Flags().AddFlag(&pflag.Flag{
 		Name: "images", Value: &f.images,
-		Usage: "show images on a terminal `how`: " + strings.Join(iostreams.PictureModes(), ", "),
+		Usage: "`how` a terminal shows images (" + strings.Join(iostreams.PictureModes(), ", ") + ")",
 	})
 	_ = cmd.RegisterFlagCompletionFunc("images", cobra.FixedCompletions(iostreams.PictureModes(), cobra.ShellCompDirectiveNoFileComp)) // it is defined in the line before
 }

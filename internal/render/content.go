@@ -172,7 +172,7 @@ func (c Content) truncate(most int) (missing int) {
 			continue
 		}
 		text := b.content()
-		kept := firstCharacters(text, left)
+		kept := firstRunes(text, left)
 		if len(kept) == len(text) {
 			left -= utf8.RuneCountInString(text)
 			continue
@@ -184,9 +184,9 @@ func (c Content) truncate(most int) (missing int) {
 	return missing
 }
 
-// firstCharacters returns the first n code points of text, or a few less, so that no mark is cut off from its letter, and
-// no part from an emoji that is made of several.
-func firstCharacters(text string, n int) string {
+// firstRunes returns the first n code points of text, or a few less, so that no mark is cut off from its letter, and no part
+// from an emoji that is made of several.
+func firstRunes(text string, n int) string {
 	end := 0
 	for ; n > 0 && end < len(text); n-- {
 		_, size := utf8.DecodeRuneInString(text[end:])

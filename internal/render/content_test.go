@@ -9,6 +9,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -61,6 +62,9 @@ func TestBase64(t *testing.T) {
 			text := encoding.EncodeToString(data[:n])
 			for _, written := range []string{text, strings.ReplaceAll(text, "/", `\/`), strings.Join(strings.Split(text, ""), `\r\n`)} {
 				q := quoted(`"` + written + `"`)
+				if got, err := decodeBase64(q.String()); err != nil || !bytes.Equal(got, data[:n]) {
+					t.Errorf("%s: %x, %v; want %x", q, got, err, data[:n])
+				}
 				length, ok := decodedLength(q)
 				got, err := io.ReadAll(base64Reader(q))
 				if !ok || length != n || err != nil || !bytes.Equal(got, data[:n]) {
@@ -76,7 +80,7 @@ func TestBase64(t *testing.T) {
 	}
 }
 
-func TestFirstCharacters(t *testing.T) {
+func TestFirstRunes(t *testing.T) {
 	for _, c := range []struct {
 		text string
 		n    int
@@ -100,7 +104,7 @@ func TestFirstCharacters(t *testing.T) {
 		{"a\xff\xffb", 2, "a\xff"},
 		{"नमस्ते", 3, "नम"},
 	} {
-		if got := firstCharacters(c.text, c.n); got != c.want {
+		if got := firstRunes(c.text, c.n); got != c.want {
 			t.Errorf("%q, %d: got %q, want %q", c.text, c.n, got, c.want)
 		}
 	}
@@ -227,14 +231,55 @@ func (r *failingReader) Read(p []byte) (int, error) {
 	return n, nil
 }
 
+func TestNoFileIsOverwritten(t *testing.T) {
+	dir := t.TempDir()
+	for _, want := range []string{"x.tar.gz", "x.tar-2.gz", "x.tar-3.gz"} {
+		path, err := writeNew(dir, "x.tar.gz", []byte(want))
+		if err != nil || path != filepath.Join(dir, want) {
+			t.Errorf("written to %s, %v, want %s", path, err, want)
+		}
+		if got, err := os.ReadFile(path); err != nil || string(got) != want {
+			t.Errorf("%s holds %q, %v", path, got, err)
+		}
+	}
+}
+
 func TestAFileThatIsNotWholeIsRemoved(t *testing.T) {
 	dir := t.TempDir()
-	_, err := writeNew(dir, "x.bin", &failingReader{left: 100_000})
+	_, err := writeNewFrom(dir, "x.bin", &failingReader{left: 100_000})
 	if err == nil || err.Error() != filepath.Join(dir, "x.bin")+": no more" {
 		t.Errorf("error %v", err)
 	}
 	if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
 		t.Errorf("left behind: %v, %v", left, err)
+	}
+}
+
+// A result is not copied to be read, written and saved: it may be large.
+func TestALargeResultIsNotCopied(t *testing.T) {
+	const size = 20 << 20
+	text := strings.Repeat(`a line\n`, size/8)
+	raw := []byte(`{"content":[{"type":"text","text":"` + text + `"},{"type":"image","mimeType":"image/x","data":"` + strings.Repeat("AAAA", size/4) + `"}]}`)
+	dir := t.TempDir()
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	r, err := ParseResult(raw)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := r.Write(io.Discard, Screen{}, false); err != nil {
+		t.Fatal(err)
+	}
+	saved, err := r.Save(dir, "x")
+	if err != nil || len(saved) != 1 {
+		t.Fatalf("saved %q, %v", saved, err)
+	}
+	runtime.ReadMemStats(&after)
+	if used := after.TotalAlloc - before.TotalAlloc; used > 2<<20 {
+		t.Errorf("%d bytes were allocated for a result of %d", used, len(raw))
+	}
+	if info, err := os.Stat(saved[0]); err != nil || info.Size() != size/4*3 {
+		t.Errorf("%v, %v", info, err)
 	}
 }
 

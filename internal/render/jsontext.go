@@ -252,6 +252,11 @@ func base64Reader(encoded quoted) io.Reader {
 	return base64.NewDecoder(base64.RawStdEncoding, &alphabet{encoded.reader()})
 }
 
+// decodeBase64 decodes text as base64Reader does.
+func decodeBase64(text string) ([]byte, error) {
+	return io.ReadAll(base64.NewDecoder(base64.RawStdEncoding, &alphabet{strings.NewReader(text)}))
+}
+
 // alphabet passes on the characters of the standard alphabet.
 type alphabet struct{ r io.Reader }
 

@@ -32,14 +32,31 @@ type Result struct {
 // ParseResult reads a result. What is odd in one block is told in its place; only a result that is no object is an
 // error.
 func ParseResult(raw json.RawMessage) (*Result, error) {
+	r, content, err := parseResult(raw)
+	if err != nil {
+		return nil, err
+	}
+	r.Content = parseContent(content)
+	r.bare = r.Structured != nil && !r.hasText()
+	return r, nil
+}
+
+// BareResult is ParseResult without the content, for those who show the result as the server sent it.
+func BareResult(raw json.RawMessage) (*Result, error) {
+	r, _, err := parseResult(raw)
+	return r, err
+}
+
+// parseResult reads a result as far as its content, which it returns.
+func parseResult(raw json.RawMessage) (r *Result, content json.RawMessage, err error) {
 	if !json.Valid(raw) {
-		return nil, errors.New("not valid JSON")
+		return nil, nil, errors.New("not valid JSON")
 	}
 	if !isObject(raw) {
-		return nil, errors.New("not an object")
+		return nil, nil, errors.New("not an object")
 	}
 	f := fieldsOf(space(raw))
-	r := &Result{Raw: raw}
+	r = &Result{Raw: raw}
 	switch string(f["isError"]) {
 	case "", "false", "null", "0", `""`, `"false"`:
 	default:
@@ -48,9 +65,7 @@ func ParseResult(raw json.RawMessage) (*Result, error) {
 	if s := f["structuredContent"]; string(s) != "null" {
 		r.Structured = s
 	}
-	r.Content = parseContent(f["content"])
-	r.bare = r.Structured != nil && !r.hasText()
-	return r, nil
+	return r, f["content"], nil
 }
 
 // Silent reports whether there is nothing in the result that Write would show.
@@ -91,7 +106,7 @@ func (r *Result) Truncate(most int) (fromText, fromRaw int) {
 		if !slices.Contains(cuttable(), strings.Join(path, ".")) {
 			return text
 		}
-		kept := firstCharacters(text, left)
+		kept := firstRunes(text, left)
 		if len(kept) == len(text) {
 			left -= utf8.RuneCountInString(text)
 			return text
@@ -113,7 +128,7 @@ func (r *Result) cutStructured(most int) (missing int) {
 		return 0
 	}
 	text := string(bytes.TrimRight(doc, "\n"))
-	kept := firstCharacters(text, most)
+	kept := firstRunes(text, most)
 	if len(kept) == len(text) {
 		return 0
 	}

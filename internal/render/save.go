@@ -29,7 +29,7 @@ func (c Content) Save(dir, stem string) (saved []string, err error) {
 			return saved, err
 		}
 		looks := b.looks()
-		path, err := writeNew(dir, fileName(stem, i+1, b, looks), b.data())
+		path, err := writeNewFrom(dir, fileName(stem, i+1, b, looks), b.data())
 		if err != nil {
 			return saved, err
 		}
@@ -97,8 +97,13 @@ func cause(err error) error {
 	return err
 }
 
-// writeNew writes a file under a name that no other has. One that could not be written to its end is taken away again.
-func writeNew(dir, name string, data io.Reader) (path string, err error) {
+// writeNew writes a file under a name that no other has.
+func writeNew(dir, name string, data []byte) (path string, err error) {
+	return writeNewFrom(dir, name, bytes.NewReader(data))
+}
+
+// writeNewFrom writes a file under a name that no other has. One that could not be written to its end is taken away again.
+func writeNewFrom(dir, name string, data io.Reader) (path string, err error) {
 	ext := filepath.Ext(name)
 	stem := strings.TrimSuffix(name, ext)
 	for n := 1; ; n++ {
@@ -151,10 +156,16 @@ const mostStem = 100
 
 // endingFor is the ending for a type, or for what the content looks like if the type says nothing.
 func endingFor(mimeType, looks string) string {
-	for _, t := range []string{mimeType, looks} {
-		if known := endings(t); len(known) > 0 {
-			return known[0]
-		}
+	if len(endings(mimeType)) > 0 {
+		return extension(mimeType)
+	}
+	return extension(looks)
+}
+
+// extension returns the usual ending for a media type.
+func extension(mimeType string) string {
+	if known := endings(mimeType); len(known) > 0 {
+		return known[0]
 	}
 	return ".bin"
 }
