@@ -332,7 +332,7 @@ func (o *callOptions) show(ctx context.Context, a *app, c toolCall, raw json.Raw
 		doc.Warnings = append(doc.Warnings, result.Warnings()...)
 	}
 	for _, warning := range doc.Warnings {
-		a.warn(fmt.Sprintf("mcpctl: warning: %s: %s: %s\n", render.OneLine(c.server.Name), render.OneLine(c.tool), render.OneLine(warning)))
+		a.warning(c.server.Name + ": " + c.tool + ": " + warning)
 	}
 	missing := 0
 	if o.maxChars > 0 {

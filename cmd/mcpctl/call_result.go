@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
 
 	"github.com/mcpctl/mcpctl/internal/render"
 	"github.com/mcpctl/mcpctl/internal/toolargs"
@@ -37,6 +38,12 @@ func (c toolCall) checkOutput(result *render.Result) []string {
 		found[i] = "the result does not fit the tool's outputSchema: " + found[i]
 	}
 	return found
+}
+
+// warning tells a person of something that is wrong, and does not fail for it.
+func (a *app) warning(text string) {
+	lines := render.Wrap("mcpctl: warning: "+render.OneLine(text), a.errWidth(), "")
+	a.warn(strings.ReplaceAll(lines, "\n", "\n  ") + "\n")
 }
 
 // tellLinks says on a terminal how to read the resources that a result refers to.

@@ -2,6 +2,7 @@ package iostreams
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -20,10 +21,8 @@ func PictureModes() []string {
 
 // CheckPictureMode returns an error for what is none of the [PictureModes].
 func CheckPictureMode(mode string) error {
-	for _, m := range PictureModes() {
-		if mode == m {
-			return nil
-		}
+	if slices.Contains(PictureModes(), mode) {
+		return nil
 	}
 	return fmt.Errorf("%q is none of %s", mode, strings.Join(PictureModes(), ", "))
 }

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"mime"
 	"slices"
 	"strconv"
@@ -262,11 +263,7 @@ const mostName = 60
 type fields map[string][]byte
 
 func fieldsOf(object []byte) fields {
-	f := fields{}
-	for name, value := range members(object) {
-		f[name] = value
-	}
-	return f
+	return maps.Collect(members(object))
 }
 
 // text returns a short string, "" if the member is missing or something else.

@@ -57,7 +57,7 @@ func TestStringsOfJSON(t *testing.T) {
 
 func TestBase64(t *testing.T) {
 	data := []byte{0xff, 0xef, 0xbe, 0, 1, 2, 3}
-	for n := range len(data) {
+	for n := range data {
 		for _, encoding := range []*base64.Encoding{base64.StdEncoding, base64.URLEncoding, base64.RawStdEncoding, base64.RawURLEncoding} {
 			text := encoding.EncodeToString(data[:n])
 			for _, written := range []string{text, strings.ReplaceAll(text, "/", `\/`), strings.Join(strings.Split(text, ""), `\r\n`)} {

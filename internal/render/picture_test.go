@@ -211,8 +211,8 @@ func readSixel(t *testing.T, s string) *image.NRGBA {
 	x, top := 0, 0
 	for pos < len(body) {
 		repeat := 1
-		switch c := body[pos]; {
-		case c == '#':
+		switch body[pos] {
+		case '#':
 			pos++
 			index := number()
 			if pos < len(body) && body[pos] == ';' {
@@ -229,15 +229,15 @@ func readSixel(t *testing.T, s string) *image.NRGBA {
 				t.Fatalf("no colour %d", index)
 			}
 			continue
-		case c == '$':
+		case '$':
 			pos++
 			x = 0
 			continue
-		case c == '-':
+		case '-':
 			pos++
 			x, top = 0, top+6
 			continue
-		case c == '!':
+		case '!':
 			pos++
 			repeat = number()
 		}
