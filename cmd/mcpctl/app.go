@@ -53,6 +53,8 @@ type app struct {
 	// fresh opens sessions for questions about health: it remembers nothing. quick spares round trips.
 	fresh, quick *session.Dialer
 
+	// images is how --images wants them shown, "" if it was not given.
+	images string
 	// config is loaded at most once.
 	config *config.Config
 	// reported is set when doctor has written its formats.
@@ -162,6 +164,7 @@ func (a *app) screen() render.Screen {
 	s := render.Screen{Terminal: a.io.StdoutTTY(), Colour: a.io.ColorEnabled(true)}
 	if s.Terminal {
 		s.Width = a.io.Width()
+		s.Pictures = a.pictures(true)
 	}
 	return s
 }

@@ -24,6 +24,7 @@ import (
 type callOptions struct {
 	serverFlags
 	interactionFlags
+	imageFlags
 	args        string
 	noValidate  bool
 	dryRun      bool
@@ -41,6 +42,13 @@ func newCallCmd(a *app) *cobra.Command {
 		Long: `Call a tool. An argument is key=value, typed by the tool's schema, or key:=JSON;
 mcpctl help arguments tells the rest. What the tool returns goes to stdout, and
 its error to stderr with exit code 5.
+
+Text comes as the server sent it, on a terminal without control characters;
+structured content comes as JSON where there is no text. An image is shown where
+the terminal can, with a line about it; of other images, of audio and of files
+there is the line. --save writes images, audio and resources into files, which
+are named after their URIs; text and structured content stay on stdout.
+--max-chars cuts text; with -o json base64, too, but no structured content.
 
 A call whose outcome is not known is repeated only if the tool says that this
 does no harm, or with --retry-unsafe.
@@ -65,6 +73,7 @@ server then, since the task may belong to it.`,
 	flags.BoolVar(&o.retryUnsafe, "retry-unsafe", false, "repeat a call that may have been executed")
 	flags.StringVar(&o.save, "save", "", "save images, audio and resources in `dir`")
 	flags.BoolVar(&o.detach, "detach", false, "run it as a task, print the task's id, and do not wait")
+	o.imageFlags.register(cmd)
 	o.interactionFlags.register(flags)
 	o.serverFlags.register(flags)
 	return cmd
@@ -95,7 +104,10 @@ type callDocument struct {
 	// Task is the task that the call had become.
 	Task *taskBody `json:"task,omitempty"`
 	// Saved are the files that --save has written.
-	Saved     []string     `json:"saved,omitempty"`
+	Saved []string `json:"saved,omitempty"`
+	// Warnings are what is wrong with the result: what the tool's output schema does not allow, and saved files that are not
+	// of their type.
+	Warnings  []string     `json:"warnings,omitempty"`
 	Session   *sessionBody `json:"session,omitempty"`
 	ElapsedMS int64        `json:"elapsed_ms"`
 	// Error is there when the call was made, and what came after it failed.
@@ -132,6 +144,10 @@ type toolCall struct {
 	// the tool's name, which nobody knows.
 	task     *session.Task
 	pickedUp bool
+	// named is how the command line named the server.
+	named string
+	// outputSchema is what the tool says that it returns, nil if it does not say.
+	outputSchema json.RawMessage
 }
 
 func (o *callOptions) run(cmd *cobra.Command, a *app, args []string) error {
@@ -164,6 +180,9 @@ func (o *callOptions) run(cmd *cobra.Command, a *app, args []string) error {
 		return &serverError{server.Name, a.argumentError(o.words(cmd, a, args), rest[0], rest[1:], err)}
 	}
 	if err := a.interact(&o.interactionFlags); err != nil {
+		return err
+	}
+	if err := a.showImages(&o.imageFlags); err != nil {
 		return err
 	}
 	ctx, stop := a.working(ctx, "calling "+rest[0]+" of "+server.Name)
@@ -251,12 +270,13 @@ func (o *callOptions) prepare(ctx context.Context, a *app, s *session.Supervisor
 
 // build makes the call, with its arguments typed and checked by a list of tools.
 func (o *callOptions) build(a *app, list toolList, server config.Server, named string, words []string, source toolargs.Source) (toolCall, error) {
-	c := toolCall{server: server, tool: words[0], unsafe: o.retryUnsafe}
+	c := toolCall{server: server, tool: words[0], unsafe: o.retryUnsafe, named: named}
 	t, known := list.find(c.tool)
 	if !known && (!o.noValidate || !server.Tools.Allows(c.tool)) {
 		return c, list.unknown(a, server.Name, named, c.tool)
 	}
-	c.repeatable, c.taskSupport, c.taskTools = t.repeatable, t.taskSupport(), list.taskTools()
+	c.repeatable, c.outputSchema = t.repeatable, t.outputSchema()
+	c.taskSupport, c.taskTools = t.taskSupport(), list.taskTools()
 	for _, p := range toolargs.Params(t.schema) {
 		c.parameters = append(c.parameters, p.Name)
 	}
@@ -356,11 +376,13 @@ func (o *callOptions) show(ctx context.Context, a *app, c toolCall, raw json.Raw
 		result.IsError = true
 	}
 	var saveErr error
+	doc.Warnings = c.checkOutput(result)
 	if o.save != "" {
-		doc.Saved, saveErr = result.Save(o.save, c.tool)
-		for _, path := range doc.Saved {
-			a.note("saved " + path)
-		}
+		doc.Saved, saveErr = a.save(o.save, c, result)
+		doc.Warnings = append(doc.Warnings, result.Warnings()...)
+	}
+	for _, warning := range doc.Warnings {
+		a.warning(c.server.Name + ": " + c.tool + ": " + warning)
 	}
 	missing := 0
 	if o.maxChars > 0 {
@@ -395,6 +417,7 @@ func (o *callOptions) show(ctx context.Context, a *app, c toolCall, raw json.Raw
 		if err := showText(a, c, result); err != nil {
 			return err
 		}
+		a.tellLinks(c, result)
 		if saveErr != nil {
 			a.warn(fmt.Sprintf("mcpctl: error: --save: %s\n", saveErr))
 		}
@@ -415,7 +438,8 @@ func showText(a *app, c toolCall, result *render.Result) error {
 			render.OneLine(c.server.Name), render.OneLine(c.tool)))
 		return nil
 	default:
-		return result.Write(a.io.Err, render.Screen{Terminal: a.io.StderrTTY()}, true)
+		// What comes from a server is harmless on stderr wherever that goes: it is among lines of ours.
+		return result.Write(a.io.Err, render.Screen{Terminal: true, Pictures: a.pictures(false)}, true)
 	}
 }
 

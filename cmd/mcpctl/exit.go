@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -150,8 +151,8 @@ type failure struct {
 	said string
 	// hints are next steps, one a line.
 	hints []string
-	// evidence are lines for people below the message.
-	evidence []string
+	// evidence are lines for people below the message, and details those that only -v shows.
+	evidence, details []string
 	// reported is set when everything has been said already.
 	reported bool
 }
@@ -280,6 +281,9 @@ func sessionFailure(e *session.Error) failure {
 	f.Outcome = string(e.Outcome)
 	f.RPC, f.Task = e.RPC, newTaskBody(e.Task)
 	f.Retryable = e.Retryable
+	if e.RPC != nil && len(e.RPC.Data) > 0 && string(e.RPC.Data) != "null" {
+		f.details = append(f.details, "data: "+compactData(e.RPC.Data))
+	}
 	if e.Limit != nil {
 		f.Limit = &limitBody{Name: e.Limit.Name, ValueMS: e.Limit.Value.Milliseconds(), Source: e.Limit.Source}
 	}
@@ -288,6 +292,20 @@ func sessionFailure(e *session.Error) failure {
 		f.evidence = append(f.evidence, "stderr: "+line)
 	}
 	return f
+}
+
+// compactData returns the data of a JSON-RPC error on one line. It may be a page, or a stack of calls.
+func compactData(data json.RawMessage) string {
+	const most = 2000 // -o json has it all
+	var text string
+	if json.Unmarshal(data, &text) == nil { // line ends are worth more than quotes
+		return render.Cut(render.OneLine(text), most)
+	}
+	var b bytes.Buffer
+	if json.Compact(&b, data) != nil {
+		return render.Cut(render.OneLine(string(data)), most)
+	}
+	return render.Cut(render.OneLine(b.String()), most)
 }
 
 // classOf returns the class of a server's failure.
@@ -439,6 +457,9 @@ func (f failure) text(everything bool, width int) string {
 	evidence := f.evidence
 	if cut := len(evidence) - tailLines; cut > 0 && !everything {
 		evidence = append([]string{"… " + plural(cut, "more line") + " with -v"}, evidence[cut:]...)
+	}
+	if everything {
+		evidence = append(slices.Clip(evidence), f.details...)
 	}
 	for _, line := range evidence {
 		b.WriteString("  " + oneLine(line) + "\n")

@@ -23,10 +23,11 @@ func TestMain(m *testing.M) {
 		panic(err)
 	}
 	testscript.Main(m, map[string]func(){
-		"mcpctl":     main,
-		"faultlab":   func() { os.Exit(faultlab.Main(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) },
-		"hangserver": hangServe,
-		"chatter":    func() { os.Exit(chatter.Main(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) },
-		"peak":       peakMemory,
+		"mcpctl":       main,
+		"faultlab":     func() { os.Exit(faultlab.Main(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) },
+		"hangserver":   hangServe,
+		"chatter":      func() { os.Exit(chatter.Main(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) },
+		"peak":         peakMemory,
+		"resultserver": resultServe,
 	})
 }

@@ -50,8 +50,9 @@ type terminal struct {
 	// columns asks the terminal for its width. It is called anew each time, because windows are resized, and only if
 	// is is set. If nil, or if it answers 0, the width is unknown.
 	columns func() int
-	// lines asks for its height, in the same way.
-	lines func() int
+	// lines asks for its height, and pixels for its size in pixels, in the same way.
+	lines  func() int
+	pixels func() (width, height int)
 	// plain is set for a terminal that prints escape sequences instead of obeying them.
 	plain bool
 }
@@ -98,7 +99,8 @@ func outputTerminal(f *os.File) terminal {
 			}
 			return lines
 		},
-		plain: !enableSequences(f),
+		pixels: func() (width, height int) { return terminalPixels(f) },
+		plain:  !enableSequences(f),
 	}
 }
 

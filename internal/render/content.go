@@ -3,107 +3,165 @@ package render
 import (
 	"bufio"
 	"bytes"
-	"encoding/base64"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"mime"
-	"os"
-	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/mcpctl/mcpctl/internal/iostreams"
-	"github.com/mcpctl/mcpctl/internal/rawjson"
 )
 
 // Content is what a server sends for people and models to read: the content of a tool's result or of a prompt's message.
-// See the MCP specification, 2025-11-25, "Tools", "Tool Result".
+// It refers to the JSON text that it was read from. See the MCP specification, 2025-11-25, "Tools", "Tool Result".
 type Content struct{ blocks []block }
 
 // block is one element of the content.
 type block struct {
-	kind string
-	// text is what is shown; for a block without text, a line about it.
-	text string
-	// about says what a block without text is, for one that can be saved.
-	about string
-	// isText is set for text that the server wrote, as opposed to a line about a block.
+	// isText is set for text that the server wrote. Of the other blocks a line tells.
 	isText bool
-	// data is what can be saved in a file, nil for nothing.
-	data     []byte
-	mimeType string
-	// name is the file's name, if the server gives it one.
-	name string
+	// source is the text as it stands in the JSON text; nil if it was decoded or cut, and then it is in text.
+	source quoted
+	text   string
+
+	// kind, mimeType, uri and name are what the server says of a block.
+	kind, mimeType, uri, name string
+	// about says what a block without text is. After it comes what can be done with it, and what is wrong with it.
+	about, saved, doubt string
+	// encoded is base64, of length bytes, nil if there is none.
+	encoded quoted
+	length  int
+	// resource is set for what can be saved although it is text.
+	resource bool
 }
+
+// savable reports whether a block holds something for a file.
+func (b *block) savable() bool { return b.encoded != nil || b.resource && b.isText }
 
 // ParseContent reads an array of content blocks, or one block without its array. What is odd in one block is told in its
 // place.
 func ParseContent(raw json.RawMessage) Content {
-	var c Content
-	if begin := bytes.TrimSpace(raw); len(begin) > 0 && begin[0] != '[' && string(begin) != "null" {
-		c.blocks = append(c.blocks, parseBlock(raw))
+	if len(raw) > 0 && !json.Valid(raw) {
+		return Content{[]block{unreadable()}}
 	}
-	for b := range rawjson.Elements(raw) {
-		c.blocks = append(c.blocks, parseBlock(b))
+	return parseContent(raw)
+}
+
+// parseContent is ParseContent for JSON that is known to be valid, or nothing.
+func parseContent(raw json.RawMessage) Content {
+	var c Content
+	switch raw = space(raw); {
+	case len(raw) == 0 || string(bytes.TrimSpace(raw)) == "null":
+	case raw[0] == '[':
+		for each := range elements(raw) {
+			c.blocks = append(c.blocks, parseBlock(each))
+		}
+	default:
+		c.blocks = append(c.blocks, parseBlock(raw))
 	}
 	return c
 }
 
 // Silent reports whether there is nothing that Write would show.
 func (c Content) Silent() bool {
-	return !slices.ContainsFunc(c.blocks, func(b block) bool { return strings.TrimSpace(b.text) != "" })
+	return !slices.ContainsFunc(c.blocks, func(b block) bool { return !b.isText || strings.TrimSpace(b.content()) != "" })
 }
 
 // hasText reports whether the server wrote any text.
 func (c Content) hasText() bool {
-	return slices.ContainsFunc(c.blocks, func(b block) bool { return b.isText && b.text != "" })
+	return slices.ContainsFunc(c.blocks, func(b block) bool { return b.isText && (b.text != "" || !b.source.empty()) })
 }
 
-// Write writes the content as text: the blocks with a line end between them. On a terminal text is made harmless and ends
-// in a line end; otherwise it stays byte for byte as the server sent it. With line set a line end is added in any case, for
-// output that goes on after it.
+// Links returns the URIs of the resources that the content refers to without holding them.
+func (c Content) Links() []string {
+	var uris []string
+	for _, b := range c.blocks {
+		if b.kind == "resource_link" && b.uri != "" && !slices.Contains(uris, b.uri) {
+			uris = append(uris, b.uri)
+		}
+	}
+	return uris
+}
+
+// Write writes the content as text: the blocks with a line end between them. On a terminal text is made harmless, ends in
+// a line end, and has pictures above their lines; otherwise it stays byte for byte as the server sent it. With line set a
+// line end is added in any case, for output that goes on after it.
 func (c Content) Write(w io.Writer, s Screen, line bool) error {
-	out := bufio.NewWriterSize(w, outPiece) // a text may be large: it is not put together
-	last := lastByte{w: out}
-	for i, block := range c.blocks {
+	out := &ending{w: bufio.NewWriterSize(w, 1<<16)}
+	for i := range c.blocks {
+		b := &c.blocks[i]
 		if i > 0 {
-			_, _ = last.Write([]byte{'\n'}) // Flush tells
+			_, _ = io.WriteString(out, "\n")
 		}
-		if s.Terminal {
-			_ = iostreams.WriteSanitized(&last, block.text)
-		} else {
-			_, _ = io.WriteString(&last, block.text)
-		}
+		b.write(out, s)
 	}
 	bare := len(c.blocks) > 0 && !c.blocks[len(c.blocks)-1].isText
-	if last.any && last.c != '\n' && (s.Terminal || line || bare) {
-		_ = out.WriteByte('\n')
+	if out.any && out.last != '\n' && (s.Terminal || line || bare) {
+		_, _ = io.WriteString(out, "\n")
 	}
-	return out.Flush()
+	return out.w.Flush() // an error of a write before is kept for here
 }
 
-// lastByte passes on what is written, and remembers its end.
-type lastByte struct {
-	w   *bufio.Writer
-	any bool
-	c   byte
+// ending is a writer that remembers how its output ends.
+type ending struct {
+	w    *bufio.Writer
+	any  bool
+	last byte
 }
 
-func (l *lastByte) Write(p []byte) (int, error) {
+func (e *ending) Write(p []byte) (int, error) {
 	if len(p) > 0 {
-		l.any, l.c = true, p[len(p)-1]
+		e.any, e.last = true, p[len(p)-1]
 	}
-	return l.w.Write(p)
+	return e.w.Write(p)
 }
 
-func (l *lastByte) WriteString(text string) (int, error) {
-	if text != "" {
-		l.any, l.c = true, text[len(text)-1]
+func (b *block) write(w io.Writer, s Screen) {
+	switch {
+	case !b.isText:
+		why := ""
+		if s.Terminal && s.Pictures.Protocol != "" && b.isPicture() {
+			var sequence []byte
+			if sequence, why = b.picture(s.Pictures); why == "" {
+				_, _ = w.Write(append(sequence, '\n'))
+			}
+		}
+		_, _ = io.WriteString(w, b.line(why))
+	case s.Terminal:
+		_ = iostreams.WriteSanitized(w, b.content()) // Flush tells
+	case b.source != nil:
+		_, _ = io.Copy(w, b.source.reader())
+	default:
+		_, _ = io.WriteString(w, b.text)
 	}
-	return l.w.WriteString(text)
+}
+
+// content returns the text of a block.
+func (b *block) content() string {
+	if b.source != nil {
+		return b.source.String()
+	}
+	return b.text
+}
+
+// line is what is shown of a block without text. Why says why its picture is not above it.
+func (b *block) line(why string) string {
+	line := b.about
+	if why != "" {
+		line += ", not shown here: " + why
+	}
+	switch {
+	case b.saved != "":
+		line += "; saved as " + OneLine(b.saved)
+	case b.encoded != nil:
+		line += "; --save DIR saves it"
+	}
+	return "[" + line + "]"
 }
 
 // truncate cuts the text to most characters, and returns how many are missing.
@@ -114,86 +172,222 @@ func (c Content) truncate(most int) (missing int) {
 		if !b.isText {
 			continue
 		}
-		kept := firstRunes(b.text, left)
-		left -= utf8.RuneCountInString(kept)
-		missing += utf8.RuneCountInString(b.text) - utf8.RuneCountInString(kept)
-		b.text = kept
+		text := b.content()
+		kept := firstRunes(text, left)
+		if len(kept) == len(text) {
+			left -= utf8.RuneCountInString(text)
+			continue
+		}
+		left = 0 // what comes after a gap would be read as if it came next
+		missing += utf8.RuneCountInString(text[len(kept):])
+		b.source, b.text = nil, strings.Clone(kept)
 	}
 	return missing
 }
 
-func parseBlock(raw json.RawMessage) block {
-	var b struct {
-		Type     string `json:"type"`
-		Text     string `json:"text"`
-		Data     string `json:"data"`
-		MIMEType string `json:"mimeType"`
-		URI      string `json:"uri"`
-		Name     string `json:"name"`
-		Title    string `json:"title"`
-		Resource *struct {
-			URI      string  `json:"uri"`
-			MIMEType string  `json:"mimeType"`
-			Text     *string `json:"text"`
-			Blob     *string `json:"blob"`
-		} `json:"resource"`
+// firstRunes returns the first n code points of text, or a few less, so that no mark is cut off from its letter, and no part
+// from an emoji that is made of several.
+func firstRunes(text string, n int) string {
+	end := 0
+	for ; n > 0 && end < len(text); n-- {
+		_, size := utf8.DecodeRuneInString(text[end:])
+		end += size
 	}
-	if err := json.Unmarshal(raw, &b); err != nil {
-		return about("unknown", "block that cannot be read; -o json shows it")
+	if end == len(text) {
+		return text
 	}
-	switch b.Type {
-	case "text":
-		return block{kind: b.Type, text: b.Text, isText: true}
-	case "image", "audio":
-		return binary(b.Type, b.MIMEType, b.Data, "")
-	case "resource_link":
-		name := b.Title
-		if name == "" {
-			name = b.Name
+	// What people write is made of a few code points; text that is nothing but marks is cut where it falls.
+	const most = 16
+	back := end
+	for range most {
+		if back == 0 {
+			break
 		}
-		return about(b.Type, strings.TrimSpace("link "+OneLine(name))+" "+OneLine(b.URI))
-	case "resource":
-		switch r := b.Resource; {
-		case r == nil:
-			return about(b.Type, "resource without contents")
-		case r.Text != nil:
-			return block{kind: b.Type, text: *r.Text, isText: true, data: []byte(*r.Text), mimeType: r.MIMEType, name: r.URI}
-		case r.Blob != nil:
-			return binary("resource", r.MIMEType, *r.Blob, r.URI)
-		default:
-			return about(b.Type, "resource "+OneLine(r.URI)+" without contents")
+		before, size := utf8.DecodeLastRuneInString(text[:back])
+		after, _ := utf8.DecodeRuneInString(text[back:])
+		if !joined(before, after) {
+			return text[:back]
 		}
-	default:
-		return about(b.Type, fmt.Sprintf("block of the unknown type %q; -o json shows it", OneLine(b.Type)))
+		back -= size
 	}
+	return text[:end]
 }
 
-func about(kind, text string) block { return block{kind: kind, text: "[" + text + "]"} }
+// joined reports whether a and b, which comes after it, are shown as one character. It knows the usual cases of Unicode's
+// annex 29: marks, variation selectors, joiners, the colours of skin, and the two ends of a line end.
+func joined(a, b rune) bool {
+	const joiner = '\u200d'
+	switch {
+	case a == '\r' && b == '\n', b == joiner:
+		return true
+	case unicode.IsControl(a):
+		return false
+	case a == joiner:
+		return b > 0x2000 // joiners hold emoji together, and separate nothing else
+	}
+	return unicode.In(b, unicode.Mn, unicode.Me, unicode.Mc) || b >= 0x1f3fb && b <= 0x1f3ff || b >= 0xe0020 && b <= 0xe007f
+}
 
-// binary is a block with base64 in it. Text in base64 is text.
-func binary(kind, mimeType, encoded, uri string) block {
-	data, err := decodeBase64(encoded)
-	if err != nil {
-		return about(kind, fmt.Sprintf("%s %s, not valid base64", kind, OneLine(mimeType)))
+func parseBlock(raw []byte) block {
+	if !isObject(raw) {
+		return unreadable()
 	}
-	b := block{kind: kind, data: data, mimeType: mimeType, name: uri}
-	if strings.HasPrefix(mimeType, "text/") && utf8.Valid(data) {
-		b.text, b.isText = string(data), true
-		return b
+	f := fieldsOf(raw)
+	b := block{kind: f.text("type"), mimeType: f.text("mimeType"), uri: f.text("uri"), name: f.text("name")}
+	switch b.kind {
+	case "text":
+		text, ok := stringIn(f["text"])
+		if !ok {
+			b.about = "text block without text; -o json shows it"
+			return b
+		}
+		b.isText, b.source = true, text
+	case "image", "audio":
+		b.binary(f["data"], f)
+	case "resource_link":
+		b.link(f)
+	case "resource":
+		b.embedded(f)
+	default:
+		b.about = fmt.Sprintf("block of the unknown type %q; -o json shows it", Cut(OneLine(b.kind), mostName))
 	}
-	what := strings.TrimSpace(kind + " " + OneLine(mimeType))
-	if uri != "" {
-		what += " " + OneLine(uri)
-	}
-	b.about = what + ", " + size(len(data))
-	b.text = "[" + b.about + "; --save DIR saves it]"
 	return b
 }
 
-// decodeBase64 reads base64 in both alphabets, with padding or without, line ends in it or not.
-func decodeBase64(s string) ([]byte, error) {
-	s = strings.NewReplacer("-", "+", "_", "/", "\n", "", "\r", "", "=", "").Replace(s)
-	return base64.RawStdEncoding.DecodeString(s)
+func unreadable() block { return block{about: "block that cannot be read; -o json shows it"} }
+
+// mostName is how many columns of a name are shown in a line: a longer one says no more.
+const mostName = 60
+
+// fields are the members of a JSON object that have been found in it.
+type fields map[string][]byte
+
+func fieldsOf(object []byte) fields {
+	return maps.Collect(members(object))
+}
+
+// text returns a short string, "" if the member is missing or something else.
+func (f fields) text(name string) string {
+	q, _ := stringIn(f[name])
+	return q.String()
+}
+
+// binary completes a block that is base64. Text in base64 is text.
+func (b *block) binary(data []byte, f fields) {
+	what := strings.TrimSpace(b.kind + " " + OneLine(b.mimeType))
+	if b.uri != "" {
+		what += " " + OneLine(b.uri)
+	}
+	encoded, ok := stringIn(data)
+	if !ok {
+		b.about = what + " without data"
+		return
+	}
+	length, ok := decodedLength(encoded)
+	if !ok {
+		b.about = what + ", not valid base64"
+		return
+	}
+	b.encoded, b.length = encoded, length
+	if b.kind == "resource" && isTextual(b.mimeType) {
+		var text strings.Builder
+		text.Grow(length)
+		if _, err := io.Copy(&text, base64Reader(encoded)); err == nil && utf8.ValidString(text.String()) {
+			b.isText, b.text = true, text.String()
+			return
+		}
+	}
+	if width, height := b.pixels(); width > 0 {
+		what += fmt.Sprintf(", %dx%d", width, height)
+	}
+	b.about = what + ", " + size(length) + audience(f)
+}
+
+// embedded completes a block that holds a resource.
+func (b *block) embedded(f fields) {
+	b.resource = true
+	contents := f["resource"]
+	if !isObject(contents) {
+		b.about = "resource without contents"
+		return
+	}
+	r := fieldsOf(contents)
+	b.mimeType, b.uri = r.text("mimeType"), r.text("uri")
+	if name := r.text("name"); name != "" {
+		b.name = name
+	}
+	if text, ok := stringIn(r["text"]); ok {
+		b.isText, b.source = true, text
+		return
+	}
+	if _, ok := stringIn(r["blob"]); ok {
+		b.binary(r["blob"], f)
+		return
+	}
+	b.about = strings.TrimSpace("resource "+OneLine(b.uri)) + " without contents"
+}
+
+// link completes a block that refers to a resource.
+func (b *block) link(f fields) {
+	parts := []string{"link"}
+	name, title := OneLine(b.name), OneLine(f.text("title"))
+	switch {
+	case title != "" && name != "" && title != name:
+		parts = append(parts, Cut(title, mostName), "("+Cut(name, mostName)+")")
+	case title != "":
+		parts = append(parts, Cut(title, mostName))
+	case name != "":
+		parts = append(parts, Cut(name, mostName))
+	}
+	if uri := OneLine(b.uri); uri != "" {
+		parts = append(parts, uri)
+	} else {
+		parts = append(parts, "without a URI")
+	}
+	b.about = strings.Join(parts, " ")
+	if b.mimeType != "" {
+		b.about += ", " + OneLine(b.mimeType)
+	}
+	if n, err := strconv.ParseInt(string(f["size"]), 10, 64); err == nil && n >= 0 {
+		b.about += ", " + size(int(n))
+	}
+	b.about += audience(f)
+	if about := FirstSentence(f.text("description")); about != "" {
+		const most = 100 // a line of help; the rest is for those who read the resource
+		b.about += ": " + Cut(about, most)
+	}
+}
+
+// audience says for whom a block is, if that is not who reads the line. See the MCP specification, 2025-11-25,
+// "Resources", "Annotations".
+func audience(f fields) string {
+	if !isObject(f["annotations"]) {
+		return ""
+	}
+	var roles []string
+	for each := range elements(fieldsOf(f["annotations"])["audience"]) {
+		role, _ := stringIn(each)
+		roles = append(roles, role.String())
+	}
+	if len(roles) == 1 && roles[0] == "assistant" {
+		return ", meant for the assistant"
+	}
+	return ""
+}
+
+// isTextual reports whether a media type is one that people read as text.
+func isTextual(mimeType string) bool {
+	base, _, err := mime.ParseMediaType(mimeType)
+	if err != nil {
+		return false
+	}
+	switch base {
+	case "application/json", "application/xml", "application/yaml", "application/x-yaml", "application/toml",
+		"application/javascript", "application/sql", "application/x-ndjson":
+		return true
+	}
+	return strings.HasPrefix(base, "text/") ||
+		strings.HasPrefix(base, "application/") && (strings.HasSuffix(base, "+json") || strings.HasSuffix(base, "+xml"))
 }
 
 // size says how many bytes there are.
@@ -207,95 +401,5 @@ func size(n int) string {
 		return fmt.Sprintf("%.1f kB", float64(n)/1e3)
 	default:
 		return fmt.Sprintf("%.1f MB", float64(n)/1e6)
-	}
-}
-
-// Save writes the images, audio and resources into files in dir, which is made if need be, and returns their names; the
-// lines that Write has for them name the files, too. The files are named after stem. No file that exists is overwritten,
-// and no name of the server's leads out of dir.
-func (c Content) Save(dir, stem string) (saved []string, err error) {
-	for i, b := range c.blocks {
-		if b.data == nil {
-			continue
-		}
-		if err := os.MkdirAll(dir, 0o755); err != nil {
-			return saved, err
-		}
-		path, err := writeNew(dir, fileName(stem, i+1, b), b.data)
-		if err != nil {
-			return saved, err
-		}
-		saved = append(saved, path)
-		if !b.isText {
-			c.blocks[i].text = "[" + b.about + "; saved as " + OneLine(path) + "]"
-		}
-	}
-	return saved, nil
-}
-
-// fileName makes a name for a block: the stem, its number, and what its type says.
-func fileName(stem string, number int, b block) string {
-	safe := strings.Map(func(r rune) rune {
-		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '-' || r == '_' {
-			return r
-		}
-		return '_'
-	}, stem)
-	return fmt.Sprintf("%.60s-%d%s", safe, number, extension(b.mimeType))
-}
-
-// extension returns the usual ending for a media type. The system's tables differ, so the common ones are fixed.
-func extension(mimeType string) string {
-	base, _, err := mime.ParseMediaType(mimeType)
-	if err != nil {
-		return ".bin"
-	}
-	switch base {
-	case "image/png":
-		return ".png"
-	case "image/jpeg":
-		return ".jpg"
-	case "image/gif":
-		return ".gif"
-	case "image/webp":
-		return ".webp"
-	case "image/svg+xml":
-		return ".svg"
-	case "audio/mpeg":
-		return ".mp3"
-	case "audio/wav", "audio/x-wav":
-		return ".wav"
-	case "audio/ogg":
-		return ".ogg"
-	case "application/pdf":
-		return ".pdf"
-	case "application/json":
-		return ".json"
-	case "text/plain":
-		return ".txt"
-	case "text/markdown":
-		return ".md"
-	case "text/html":
-		return ".html"
-	}
-	return ".bin"
-}
-
-// writeNew writes a file under a name that no other has.
-func writeNew(dir, name string, data []byte) (string, error) {
-	ext := filepath.Ext(name)
-	stem := strings.TrimSuffix(name, ext)
-	for n := 1; ; n++ {
-		path := filepath.Join(dir, name)
-		f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
-		if errors.Is(err, os.ErrExist) {
-			name = fmt.Sprintf("%s-%d%s", stem, n+1, ext)
-			continue
-		}
-		if err != nil {
-			return "", err
-		}
-		_, err = f.Write(data)
-		return path, errors.Join(err, f.Close())
 	}
 }

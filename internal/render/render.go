@@ -24,6 +24,8 @@ type Screen struct {
 	Colour bool
 	// Width is the number of columns, 0 for no limit.
 	Width int
+	// Pictures says how the terminal shows pictures.
+	Pictures Pictures
 }
 
 // Style is the meaning of a piece of text; the colours follow from it.

@@ -1,0 +1,82 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/mcpctl/mcpctl/internal/render"
+	"github.com/mcpctl/mcpctl/internal/toolargs"
+)
+
+// outputSchema returns the output schema of a tool, nil if it declares none.
+func (t tool) outputSchema() json.RawMessage {
+	var fields struct {
+		OutputSchema json.RawMessage `json:"outputSchema"`
+	}
+	if json.Unmarshal(t.raw, &fields) != nil || string(fields.OutputSchema) == "null" {
+		return nil
+	}
+	return fields.OutputSchema
+}
+
+// checkOutput compares a result with what the tool says that it returns. It is the server that is wrong then, and the call
+// has been made: the caller is warned, and gets the result all the same. An error need not have the shape of a result.
+func (c toolCall) checkOutput(result *render.Result) []string {
+	if c.outputSchema == nil || result.IsError {
+		return nil
+	}
+	if result.Structured == nil {
+		return []string{"the tool declares an outputSchema, and its result has no structuredContent"}
+	}
+	const most = 10 // nobody mends more at once
+	found := toolargs.CheckOutput(result.Structured, c.outputSchema)
+	if more := len(found) - most; more > 0 {
+		found = append(found[:most:most], fmt.Sprintf("and %d more places that do not fit the outputSchema", more))
+	}
+	for i := range found[:min(len(found), most)] {
+		found[i] = "the result does not fit the tool's outputSchema: " + found[i]
+	}
+	return found
+}
+
+// warning tells a person of something that is wrong, and does not fail for it.
+func (a *app) warning(text string) {
+	lines := render.Wrap("mcpctl: warning: "+render.OneLine(text), a.errWidth(), "")
+	a.warn(strings.ReplaceAll(lines, "\n", "\n  ") + "\n")
+}
+
+// tellLinks says on a terminal how to read the resources that a result refers to.
+func (a *app) tellLinks(c toolCall, result *render.Result) {
+	if !a.io.StdoutTTY() || result.IsError {
+		return
+	}
+	const most = 3 // by then it is clear how it is done
+	told := 0
+	for _, uri := range result.Links() {
+		if !typeable(uri) {
+			continue // a line that would not be what it looks like
+		}
+		if told == most {
+			return
+		}
+		a.warn("mcpctl: hint: mcpctl read " + c.named + " " + toolargs.Quote(uri) + "\n")
+		told++
+	}
+}
+
+// save writes what can be saved into a directory, and tells of it.
+func (a *app) save(dir string, c toolCall, result *render.Result) (saved []string, err error) {
+	saved, err = result.Save(dir, c.tool)
+	for _, path := range saved {
+		a.note("saved " + render.OneLine(path))
+	}
+	switch {
+	case err != nil || len(saved) > 0:
+	case len(result.Links()) > 0:
+		a.note("nothing to save: the result has links, which mcpctl read reads, and no images, audio or resources")
+	default:
+		a.note("nothing to save: the result has no images, audio or resources")
+	}
+	return saved, err
+}
