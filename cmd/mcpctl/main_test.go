@@ -25,5 +25,6 @@ func TestMain(m *testing.M) {
 		"mcpctl":     main,
 		"faultlab":   func() { os.Exit(faultlab.Main(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) },
 		"hangserver": hangServe,
+		"argsserver": argsServe,
 	})
 }

@@ -38,6 +38,14 @@ func Check(args json.RawMessage, inputSchema json.RawMessage) error {
 	if v.kind != kindObject {
 		return &UsageError{Message: "arguments: must be a JSON object, not " + describe(v)}
 	}
+	return s.verify(v)
+}
+
+// verify is Check for an object that has been read.
+func (s *schema) verify(v *value) error {
+	if s.root == nil {
+		return nil
+	}
 	problems := s.unknown(v)
 	meant := map[string]bool{}
 	for _, p := range problems {
@@ -55,7 +63,7 @@ func Check(args json.RawMessage, inputSchema json.RawMessage) error {
 	var errs []*UsageError
 	for _, p := range problems {
 		errs = append(errs, &UsageError{
-			Param: p.at.raw(), Message: p.message, Help: s.help(p.at), Suggestion: p.suggestion,
+			Param: p.at.raw(), Message: p.message, Help: s.help(p.at), Suggestion: p.suggestion, missing: p.rule == ruleMissing,
 		})
 	}
 	if len(errs) == 0 {

@@ -19,7 +19,7 @@ func Example(inputSchema json.RawMessage) []string {
 	object := e.object(s.root, nil)
 	var words []string
 	for _, m := range object.members {
-		words = append(words, s.exampleWords(m.name, m.value)...)
+		words = append(words, s.wordsFor((*path)(nil).to(memberStep(m.name)), m.value)...)
 	}
 	// The words must come back as the object. Names that no word can hold are the exception.
 	if built, err := Build(Input{Words: words, Schema: inputSchema}); err != nil || string(built) != string(object.json()) {
@@ -34,9 +34,9 @@ func Example(inputSchema json.RawMessage) []string {
 	return words
 }
 
-// exampleWords returns the words that give a parameter a value, in the plainest form that does.
-func (s *schema) exampleWords(name string, v *value) []string {
-	n := s.at(s.root, memberStep(name))
+// wordsFor returns the words that give the value at a path, in the plainest form that does.
+func (s *schema) wordsFor(at *path, v *value) []string {
+	n, name := s.locate(at), at.raw()
 	// comes reports whether a text, typed for the parameter, comes back as want.
 	comes := func(text string, want *value) bool {
 		have, _ := s.typed(n, text, false)
