@@ -152,8 +152,17 @@ type failure struct {
 	hints []string
 	// evidence are lines for people below the message.
 	evidence []string
+	// details are lines below the message that are broken at the width. If there are several things to say, headline takes
+	// the place of the message, which holds all of them in one line.
+	details  []detail
+	headline string
 	// reported is set when everything has been said already.
 	reported bool
+}
+
+// detail is a line below a message, and how far it is indented.
+type detail struct {
+	indent, text string
 }
 
 // errorDocument is the JSON document of a failure.
@@ -390,10 +399,37 @@ func argumentFailure(e *toolargs.UsageError) failure {
 		hints = append(hints, e.Suggestion)
 	}
 	f := newFailure(classUsage, e.Error(), hints...)
-	if e.Help != "" {
-		f.evidence = strings.Split(e.Help, "\n")
+	if len(e.Problems) == 0 {
+		f.detail("  ", e.Help)
+		return f
 	}
+	f.hints = nil
+	var messages []string
+	for i, p := range e.Problems {
+		messages = append(messages, p.Message)
+		if i == mostProblems {
+			f.detail("  ", fmt.Sprintf("… and %d more", len(e.Problems)-i))
+		}
+		if i >= mostProblems {
+			continue
+		}
+		f.detail("  ", p.Message)
+		f.detail("    ", p.Suggestion)
+		f.detail("    ", p.Help)
+	}
+	what := strings.TrimSuffix(e.Error(), strings.Join(messages, "; "))
+	f.headline = fmt.Sprintf("%s%d mistakes in the arguments", what, len(e.Problems))
 	return f
+}
+
+// mostProblems is how many mistakes are told in lines of their own: nobody mends more at once.
+const mostProblems = 6
+
+// detail adds a line below the message, unless it is empty.
+func (f *failure) detail(indent, text string) {
+	if text != "" {
+		f.details = append(f.details, detail{indent, text})
+	}
 }
 
 // unknownHints says what to type instead of a server's name that the configuration lacks.
@@ -432,8 +468,15 @@ const tailLines = 6
 // because they are often lines to copy.
 func (f failure) text(everything bool, width int) string {
 	var b strings.Builder
-	message := render.Wrap("mcpctl: error: "+oneLine(f.said), width, "")
+	said := f.said
+	if f.headline != "" {
+		said = f.headline
+	}
+	message := render.Wrap("mcpctl: error: "+oneLine(said), width, "")
 	b.WriteString(strings.ReplaceAll(message, "\n", "\n  ") + "\n")
+	for _, d := range f.details {
+		b.WriteString(render.Wrap(oneLine(d.text), width, d.indent) + "\n")
+	}
 	evidence := f.evidence
 	if cut := len(evidence) - tailLines; cut > 0 && !everything {
 		evidence = append([]string{"… " + plural(cut, "more line") + " with -v"}, evidence[cut:]...)

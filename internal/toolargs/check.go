@@ -49,7 +49,9 @@ func (s *schema) verify(v *value) error {
 	problems := s.unknown(v)
 	meant := map[string]bool{}
 	for _, p := range problems {
-		meant[p.meant] = true
+		if p.meant != nil {
+			meant[p.meant.String()] = true
+		}
 	}
 	c := checker{schema: s, done: map[visit][]problem{}}
 	for _, p := range c.check(s.root, v, nil) {
@@ -63,7 +65,7 @@ func (s *schema) verify(v *value) error {
 	var errs []*UsageError
 	for _, p := range problems {
 		errs = append(errs, &UsageError{
-			Param: p.at.raw(), Message: p.message, Help: s.help(p.at), Suggestion: p.suggestion, missing: p.rule == ruleMissing,
+			Param: p.at.raw(), Message: p.message, Help: s.help(p.about()), Suggestion: p.suggestion, missing: p.rule == ruleMissing,
 		})
 	}
 	if len(errs) == 0 {
@@ -88,7 +90,15 @@ type problem struct {
 	at         *path
 	message    string
 	suggestion string
-	meant      string // for an unknown name, the known one it is near to
+	meant      *path // for an unknown name, the known one it is near to
+}
+
+// about returns the path of the parameter that a problem is about.
+func (p problem) about() *path {
+	if p.meant != nil {
+		return p.meant
+	}
+	return p.at
 }
 
 // A path is where in the arguments a value is; nil is the whole.
@@ -175,8 +185,8 @@ func (s *schema) strangers(n, v *value, at *path) []problem {
 		const few = 10 // names that fit a line
 		switch meant := near(m.name, free); {
 		case meant != "":
-			p.meant = at.to(memberStep(meant)).String()
-			p.suggestion = "did you mean " + p.meant + "?"
+			p.meant = at.to(memberStep(meant))
+			p.suggestion = "did you mean " + p.meant.String() + "?"
 		case len(names.list) == 0 && at == nil:
 			p.suggestion = "the tool takes no arguments"
 		case len(names.list) > 0 && len(names.list) <= few:

@@ -31,8 +31,8 @@ func Complete(in Input, object json.RawMessage) (words []Word, whole bool) {
 	if err != nil {
 		return all, true
 	}
-	for _, deep := range []bool{true, false} {
-		words := s.wordsBetween(have, want, nil, deep)
+	for _, how := range []wordForm{memberWords, plainWords, exactWords} {
+		words := s.wordsBetween(have, want, nil, how)
 		again := in
 		again.Words = slices.Clone(in.Words)
 		for _, w := range words {
@@ -49,8 +49,17 @@ func Complete(in Input, object json.RawMessage) (words []Word, whole bool) {
 	return all, true
 }
 
-// wordsBetween returns the words that make an object of another. Deep gives the members of new objects one by one.
-func (s *schema) wordsBetween(have, want *value, at *path, deep bool) []Word {
+// wordForm is how values are written as words.
+type wordForm uint8
+
+const (
+	memberWords wordForm = iota // the members of new objects one by one
+	plainWords                  // a value as text, where that does
+	exactWords                  // key:=JSON
+)
+
+// wordsBetween returns the words that make an object of another.
+func (s *schema) wordsBetween(have, want *value, at *path, how wordForm) []Word {
 	var words []Word
 	for _, m := range want.members {
 		was := have.get(m.name)
@@ -58,9 +67,11 @@ func (s *schema) wordsBetween(have, want *value, at *path, deep bool) []Word {
 		switch {
 		case was != nil && was.same(m.value):
 		case m.value.isObject() && was.isObject():
-			words = append(words, s.wordsBetween(was, m.value, to, deep)...)
-		case m.value.isObject() && was == nil && deep && len(m.value.members) > 0 && len(s.properties(s.locate(to)).list) > 0:
-			words = append(words, s.wordsBetween(newObject(), m.value, to, deep)...)
+			words = append(words, s.wordsBetween(was, m.value, to, how)...)
+		case m.value.isObject() && was == nil && how == memberWords && len(m.value.members) > 0 && len(s.properties(s.locate(to)).list) > 0:
+			words = append(words, s.wordsBetween(newObject(), m.value, to, how)...)
+		case how == exactWords:
+			words = append(words, Word{Text: to.raw() + ":=" + string(m.value.json()), Path: to.names()})
 		default:
 			for _, text := range s.wordsFor(to, m.value) {
 				words = append(words, Word{Text: text, Path: to.names()})

@@ -90,7 +90,7 @@ const maxExampleDepth = 6
 func (e *exampler) object(n *value, at *path) *value {
 	s := e.schema
 	names := slices.Clone(s.required(n).list)
-	_, groups := s.combined(n)
+	groups := s.groups(n)
 	for _, g := range groups { // one alternative has to hold; the first is as good as any
 		for _, name := range s.required(g[0]).list {
 			names = add(names, name)
@@ -116,6 +116,26 @@ func (e *exampler) object(n *value, at *path) *value {
 	return v
 }
 
+// groups returns the alternatives of n, and of what applies together with it in every case.
+func (s *schema) groups(n *value) [][]*value {
+	seen := map[*value]bool{}
+	var found [][]*value
+	var visit func(*value)
+	visit = func(n *value) {
+		if n == nil || seen[n] {
+			return
+		}
+		seen[n] = true
+		all, groups := s.combined(n)
+		found = append(found, groups...)
+		for _, sub := range all {
+			visit(sub)
+		}
+	}
+	visit(n)
+	return found
+}
+
 // value returns the first of some likely values that schema n accepts.
 func (e *exampler) value(n *value, at *path) *value {
 	s := e.schema
@@ -139,8 +159,7 @@ func (e *exampler) value(n *value, at *path) *value {
 			return v
 		}
 	}
-	_, groups := s.combined(n)
-	for _, g := range groups {
+	for _, g := range s.groups(n) {
 		for _, sub := range g {
 			if v := e.value(sub, at); s.fits(n, v) && v.kind != kindNull {
 				return v

@@ -154,6 +154,7 @@ func (s *schema) field(n *value, at *path, names []string, required bool) Field 
 	}
 	f.Limits = s.limits(n, plainType)
 	item := s.at(n, itemStep(0))
+	plainList := plainType == typeArray && !s.tuple(n) && !s.branches(n)
 	switch {
 	case s.choices(&f, n):
 	case plainType == typeBoolean:
@@ -161,11 +162,11 @@ func (s *schema) field(n *value, at *path, names []string, required bool) Field 
 			{Value: json.RawMessage("true"), Title: "yes"}, {Value: json.RawMessage("false"), Title: "no"},
 		}
 		f.nullChoice()
-	case plainType == typeArray && !s.tuple(n) && s.choices(&Field{}, item):
+	case plainList && s.choices(&Field{}, item):
 		s.choices(&f, item)
 		f.Kind = FieldSeveral
 		f.Least, f.Most = s.count(n, "minItems"), s.count(n, "maxItems")
-	case plainType == typeArray && !s.tuple(n) && s.expects(item)&(typeArray|typeObject) == 0:
+	case plainList && s.expects(item)&(typeArray|typeObject) == 0:
 		f.form, f.Hint = asList, `separated by commas; as JSON where one holds a comma: ["a, b"]`
 	case plainType == typeObject && len(names) <= maxNesting && len(s.properties(n).list) > 0 && !s.branches(n):
 		f.Kind = FieldObject
@@ -290,18 +291,42 @@ func (s *schema) titles(n *value, into map[string]FieldChoice, seen map[*value]b
 }
 
 // tuple reports whether the items of an array have schemas by their places.
-func (s *schema) tuple(n *value) bool {
-	return s.annotation(n, "prefixItems").isArray() || s.annotation(n, "items").isArray()
+func (s *schema) tuple(n *value) bool { return s.tupleOnce(n, map[*value]bool{}) }
+
+func (s *schema) tupleOnce(n *value, seen map[*value]bool) bool {
+	if n == nil || seen[n] {
+		return false
+	}
+	seen[n] = true
+	if n.get("prefixItems").isArray() || n.get("items").isArray() {
+		return true
+	}
+	all, groups := s.combined(n)
+	return slices.ContainsFunc(slices.Concat(all, slices.Concat(groups...)), func(sub *value) bool { return s.tupleOnce(sub, seen) })
 }
 
-// branches reports whether an object has alternatives: members of one say nothing about those of another.
-func (s *schema) branches(n *value) bool {
-	_, groups := s.combined(n)
+// branches reports whether an object or a list has alternatives: what one says of its members is not true of another.
+func (s *schema) branches(n *value) bool { return s.branchesOnce(n, map[*value]bool{}) }
+
+func (s *schema) branchesOnce(n *value, seen map[*value]bool) bool {
+	if n == nil || seen[n] {
+		return false
+	}
+	seen[n] = true
+	all, groups := s.combined(n)
+	for _, sub := range all {
+		if s.branchesOnce(sub, seen) {
+			return true
+		}
+	}
 	for _, g := range groups {
 		count := 0
 		for _, sub := range g {
 			if s.typesOf(sub) != typeNull {
 				count++
+			}
+			if s.branchesOnce(sub, seen) {
+				return true
 			}
 		}
 		if count > 1 {
