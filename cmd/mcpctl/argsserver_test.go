@@ -57,7 +57,8 @@ func argsServeWith(ctx context.Context, args []string) error {
 }
 
 func argsHandler(server *mcp.Server) http.Handler {
-	return mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return server }, nil)
+	return mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return server },
+		&mcp.StreamableHTTPOptions{DisableLocalhostProtection: true}) // tests give it other names
 }
 
 // newArgsServer makes the server of an object of input schemas. It adds what it receives to a file, "" for none.
