@@ -119,6 +119,9 @@ func (w *formWalk) again(ctx context.Context, err error) (bool, error) {
 		any = true
 		w.a.warn(formProblem(p))
 		field.Required = true
+		if text := w.form.Text(field); text != "" && !secretField(field) {
+			field.Text = text
+		}
 		if err := w.ask(ctx, field, true); err != nil {
 			return true, err
 		}

@@ -168,7 +168,7 @@ func (s *schema) mixed(n *value) bool {
 }
 
 func (s *schema) strangers(n, v *value, at *path) []problem {
-	names := s.properties(n)
+	names, required := s.properties(n), s.required(n)
 	var free []string // a name that is given already was not meant again
 	for _, name := range names.list {
 		if !v.has(name) {
@@ -177,7 +177,7 @@ func (s *schema) strangers(n, v *value, at *path) []problem {
 	}
 	var problems []problem
 	for _, m := range v.members {
-		if names.is[m.name] || len(problems) == maxProblems {
+		if names.is[m.name] || required.is[m.name] || len(problems) == maxProblems {
 			continue
 		}
 		where := at.to(memberStep(m.name))

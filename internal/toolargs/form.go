@@ -540,6 +540,15 @@ func (f *Form) Value(field Field) json.RawMessage {
 	return v.json()
 }
 
+// Text returns what is in the place of a [FieldText], as it is typed there, "" if nothing is.
+func (f *Form) Text(field Field) string {
+	v, _, err := parse(string(f.Value(field)))
+	if err != nil || field.Kind != FieldText {
+		return ""
+	}
+	return field.spell(v)
+}
+
 // Set puts a value, which is valid JSON, in the place of a field. The objects around it are made as far as they are
 // missing; what is there and is no object is replaced.
 func (f *Form) Set(field Field, raw json.RawMessage) {
