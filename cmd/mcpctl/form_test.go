@@ -136,6 +136,7 @@ func TestAFormEndsWithItsContext(t *testing.T) {
 	}
 	ios.SetTTY(true, true, true)
 	ios.SetEnv(func(string) (string, bool) { return "", false })
+	a = newApp(process{io: ios, lookup: func(string) (string, bool) { return "", false }})
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if _, err := a.fill(ctx, form{schema: json.RawMessage(`{"properties":{"a":{}}}`)}); !errors.Is(err, context.Canceled) {

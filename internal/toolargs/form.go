@@ -167,7 +167,10 @@ func (s *schema) field(n *value, at *path, names []string, required bool) Field 
 		f.Kind = FieldSeveral
 		f.Least, f.Most = s.count(n, "minItems"), s.count(n, "maxItems")
 	case plainList && s.expects(item)&(typeArray|typeObject) == 0:
-		f.form, f.Hint = asList, `separated by commas; as JSON where one holds a comma: ["a, b"]`
+		f.form, f.Hint = asList, "separated by commas"
+		if s.expects(item)&typeString != 0 {
+			f.Hint += `; as JSON where one holds a comma: ["a, b"]`
+		}
 	case plainType == typeObject && len(names) <= maxNesting && len(s.properties(n).list) > 0 && !s.branches(n):
 		f.Kind = FieldObject
 	case plainType == typeObject:
