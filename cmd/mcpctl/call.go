@@ -129,6 +129,8 @@ type toolCall struct {
 	server    config.Server
 	tool      string
 	arguments json.RawMessage
+	// schema is that of the arguments.
+	schema json.RawMessage
 	// parameters are the names that the tool's schema has.
 	parameters []string
 	// repeatable is set when the server says that a second execution does no harm.
@@ -186,10 +188,15 @@ func (o *callOptions) run(cmd *cobra.Command, a *app, args []string) error {
 		return err
 	}
 	ctx, stop := a.working(ctx, "calling "+rest[0]+" of "+server.Name)
-	defer stop()
+	defer func() { stop() }()
 	return a.with(ctx, server, func(s *session.Supervisor) error {
 		words := o.words(cmd, a, args)
 		c, err := o.prepare(ctx, a, s, server, words, rest, source)
+		if toolargs.IsMissing(err) && a.canPrompt() {
+			stop()
+			c.arguments, err = a.askMissing(cmd.Context(), o.missing(c, rest[1:], source))
+			ctx, stop = a.working(cmd.Context(), "calling "+rest[0]+" of "+server.Name)
+		}
 		if err != nil {
 			return &serverError{server.Name, a.argumentError(words, c.tool, rest[1:], err)}
 		}
@@ -268,6 +275,14 @@ func (o *callOptions) prepare(ctx context.Context, a *app, s *session.Supervisor
 	return o.build(a, list, server, named, words, source)
 }
 
+// missing says what a call lacks that has been built but for some arguments.
+func (o *callOptions) missing(c toolCall, words []string, source toolargs.Source) missingArguments {
+	return missingArguments{
+		title:  fmt.Sprintf("%s of %s needs more arguments", c.tool, c.server.Name),
+		schema: c.schema, given: c.arguments, words: words, args: o.args, source: source,
+	}
+}
+
 // build makes the call, with its arguments typed and checked by a list of tools.
 func (o *callOptions) build(a *app, list toolList, server config.Server, named string, words []string, source toolargs.Source) (toolCall, error) {
 	c := toolCall{server: server, tool: words[0], unsafe: o.retryUnsafe, named: named}
@@ -275,7 +290,7 @@ func (o *callOptions) build(a *app, list toolList, server config.Server, named s
 	if !known && (!o.noValidate || !server.Tools.Allows(c.tool)) {
 		return c, list.unknown(a, server.Name, named, c.tool)
 	}
-	c.repeatable, c.outputSchema = t.repeatable, t.outputSchema()
+	c.repeatable, c.schema, c.outputSchema = t.repeatable, t.schema, t.outputSchema()
 	c.taskSupport, c.taskTools = t.taskSupport(), list.taskTools()
 	for _, p := range toolargs.Params(t.schema) {
 		c.parameters = append(c.parameters, p.Name)

@@ -115,18 +115,19 @@ func completeArgument(schema json.RawMessage, given []string, word string) ([]co
 	const none = cobra.ShellCompDirectiveNoFileComp
 	params := argumentsOf(schema)
 	if key, _, assigned := strings.Cut(word, "="); assigned {
-		asJSON := strings.HasSuffix(key, ":")
+		name, asJSON := strings.CutSuffix(key, ":")
+		name, asItem := strings.CutSuffix(name, "[]")
 		for _, p := range params {
-			if p.Name == strings.TrimSuffix(key, ":") {
-				return argumentValues(p, key+"=", asJSON), none
+			if p.Name == name {
+				return argumentValues(p.field, key+"=", asJSON, asItem), none
 			}
 		}
 		return nil, none
 	}
 	var required, others []cobra.Completion
 	for _, p := range params {
-		if slices.ContainsFunc(given, func(g string) bool { return gives(g, p.Name) }) {
-			continue
+		if p.field.Kind != toolargs.FieldSeveral && slices.ContainsFunc(given, func(g string) bool { return gives(g, p.Name) }) {
+			continue // one that takes several may be given more than once
 		}
 		_, about, _ := strings.Cut(p.Help(), "  ")
 		if p.Required {
@@ -138,56 +139,76 @@ func completeArgument(schema json.RawMessage, given []string, word string) ([]co
 	return append(required, others...), none | cobra.ShellCompDirectiveNoSpace | cobra.ShellCompDirectiveKeepOrder
 }
 
+// typedParam is a parameter as it is typed on a command line.
+type typedParam struct {
+	toolargs.Param
+	field toolargs.Field
+}
+
 // argumentsOf returns the parameters of a schema that can be written as key=value. An object with properties of its own is
 // written by them, one level deep.
-func argumentsOf(schema json.RawMessage) []toolargs.Param {
-	var params []toolargs.Param
-	for _, p := range toolargs.Params(schema) {
-		if !typeable(p.Name) || strings.ContainsAny(p.Name, "=.[]") || strings.HasPrefix(p.Name, "-") || strings.HasPrefix(p.Name, "{") {
+func argumentsOf(schema json.RawMessage) []typedParam {
+	form, err := toolargs.NewForm(schema, nil)
+	if err != nil {
+		return nil
+	}
+	plain := func(name string) bool {
+		return typeable(name) && !strings.ContainsAny(name, "=.[]") && !strings.HasPrefix(name, "-") && !strings.HasPrefix(name, "{")
+	}
+	var params []typedParam
+	for _, f := range form.Fields() {
+		if !plain(f.Path[0]) {
 			continue
 		}
-		inner := toolargs.Params(p.Schema)
-		if len(inner) == 0 {
-			params = append(params, p)
+		if f.Kind != toolargs.FieldObject {
+			params = append(params, typedParam{f.Param, f})
 			continue
 		}
-		for _, q := range inner {
-			if !typeable(q.Name) || strings.ContainsAny(q.Name, "=.[]") {
+		for _, inner := range form.Fields(f.Path...) {
+			if !plain(inner.Path[1]) {
 				continue
 			}
-			q.Required = q.Required && p.Required
-			q.Name = p.Name + "." + q.Name
-			params = append(params, q)
+			p := inner.Param
+			p.Required = p.Required && f.Required
+			params = append(params, typedParam{p, inner})
 		}
+	}
+	for i := range params { // names are what is typed, and not what is shown
+		params[i].Name = strings.Join(params[i].field.Path, ".")
 	}
 	return params
 }
 
-// gives reports whether a word gives a parameter a value. One that takes several may be given more than once.
+// gives reports whether a word gives a parameter a value.
 func gives(word, name string) bool {
 	key, _, assigned := strings.Cut(word, "=")
 	return assigned && strings.TrimSuffix(key, ":") == name
 }
 
-// argumentValues returns the values that a parameter can have, if they are few.
-func argumentValues(p toolargs.Param, prefix string, asJSON bool) []cobra.Completion {
-	values := p.Enum
-	if len(values) == 0 && p.Type == "boolean" {
-		values = []json.RawMessage{json.RawMessage("true"), json.RawMessage("false")}
+// argumentValues returns the values that a parameter can have, if they are few: for a list those of its items, where the
+// word gives an item.
+func argumentValues(f toolargs.Field, prefix string, asJSON, asItem bool) []cobra.Completion {
+	if several := f.Kind == toolargs.FieldSeveral; asItem != several && (asItem || asJSON) {
+		return nil
 	}
 	var words []cobra.Completion
-	for _, v := range values {
-		text := string(v)
+	for i, c := range f.Choices {
+		text, value := string(c.Value), c.Title
 		var s string
-		if !asJSON && json.Unmarshal(v, &s) == nil {
-			text = s
+		if json.Unmarshal(c.Value, &s) == nil && text != "null" && !asJSON {
+			if text = s; strings.HasPrefix(s, "@") {
+				text = "@" + s // which would be a file
+			}
 		}
-		about := ""
-		if p.Default != nil && toolargs.Equal(p.Default, v) {
-			about = "the default"
+		var about []string
+		if value != text && value != s && value != "yes" && value != "no" { // which stand for booleans
+			about = append(about, value)
+		}
+		if slices.Contains(f.Chosen, i) && f.Kind == toolargs.FieldOne {
+			about = append(about, "the default")
 		}
 		if typeable(text) {
-			words = append(words, described(prefix+text, about))
+			words = append(words, described(prefix+text, strings.Join(about, ", ")))
 		}
 	}
 	return words

@@ -151,10 +151,19 @@ type failure struct {
 	said string
 	// hints are next steps, one a line.
 	hints []string
-	// evidence are lines for people below the message, and details those that only -v shows.
-	evidence, details []string
+	// evidence are lines for people below the message, and more those that only -v shows.
+	evidence, more []string
+	// details are lines below the message that are broken at the width. If there are several things to say, headline takes
+	// the place of the message, which holds all of them in one line.
+	details  []detail
+	headline string
 	// reported is set when everything has been said already.
 	reported bool
+}
+
+// detail is a line below a message, and how far it is indented.
+type detail struct {
+	indent, text string
 }
 
 // errorDocument is the JSON document of a failure.
@@ -282,7 +291,7 @@ func sessionFailure(e *session.Error) failure {
 	f.RPC, f.Task = e.RPC, newTaskBody(e.Task)
 	f.Retryable = e.Retryable
 	if e.RPC != nil && len(e.RPC.Data) > 0 && string(e.RPC.Data) != "null" {
-		f.details = append(f.details, "data: "+compactData(e.RPC.Data))
+		f.more = append(f.more, "data: "+compactData(e.RPC.Data))
 	}
 	if e.Limit != nil {
 		f.Limit = &limitBody{Name: e.Limit.Name, ValueMS: e.Limit.Value.Milliseconds(), Source: e.Limit.Source}
@@ -410,10 +419,37 @@ func argumentFailure(e *toolargs.UsageError) failure {
 		hints = append(hints, e.Suggestion)
 	}
 	f := newFailure(classUsage, e.Error(), hints...)
-	if e.Help != "" {
-		f.evidence = strings.Split(e.Help, "\n")
+	if len(e.Problems) == 0 {
+		f.detail("  ", e.Help)
+		return f
 	}
+	f.hints = nil
+	var messages []string
+	for i, p := range e.Problems {
+		messages = append(messages, p.Message)
+		if i == mostProblems {
+			f.detail("  ", fmt.Sprintf("… and %d more", len(e.Problems)-i))
+		}
+		if i >= mostProblems {
+			continue
+		}
+		f.detail("  ", p.Message)
+		f.detail("    ", p.Suggestion)
+		f.detail("    ", p.Help)
+	}
+	what := strings.TrimSuffix(e.Error(), strings.Join(messages, "; "))
+	f.headline = fmt.Sprintf("%s%d mistakes in the arguments", what, len(e.Problems))
 	return f
+}
+
+// mostProblems is how many mistakes are told in lines of their own: nobody mends more at once.
+const mostProblems = 6
+
+// detail adds a line below the message, unless it is empty.
+func (f *failure) detail(indent, text string) {
+	if text != "" {
+		f.details = append(f.details, detail{indent, text})
+	}
 }
 
 // unknownHints says what to type instead of a server's name that the configuration lacks.
@@ -452,14 +488,21 @@ const tailLines = 6
 // because they are often lines to copy.
 func (f failure) text(everything bool, width int) string {
 	var b strings.Builder
-	message := render.Wrap("mcpctl: error: "+oneLine(f.said), width, "")
+	said := f.said
+	if f.headline != "" {
+		said = f.headline
+	}
+	message := render.Wrap("mcpctl: error: "+oneLine(said), width, "")
 	b.WriteString(strings.ReplaceAll(message, "\n", "\n  ") + "\n")
+	for _, d := range f.details {
+		b.WriteString(render.Wrap(oneLine(d.text), width, d.indent) + "\n")
+	}
 	evidence := f.evidence
 	if cut := len(evidence) - tailLines; cut > 0 && !everything {
 		evidence = append([]string{"… " + plural(cut, "more line") + " with -v"}, evidence[cut:]...)
 	}
 	if everything {
-		evidence = append(slices.Clip(evidence), f.details...)
+		evidence = append(slices.Clip(evidence), f.more...)
 	}
 	for _, line := range evidence {
 		b.WriteString("  " + oneLine(line) + "\n")

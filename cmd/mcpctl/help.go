@@ -422,6 +422,10 @@ The arguments are checked against the schema before the tool is called. An
 unknown name, a missing one or a wrong type is an error with exit code 2;
 --no-validate sends it all the same, --dry-run shows what would be sent.
 
+On a terminal, required arguments that are missing are asked for; the line that
+would have done without is shown in the end. An argument whose name begins with
+a dash comes after --.
+
 mcpctl tools SERVER TOOL shows the parameters of a tool, and a call of it.
 `
 

@@ -275,6 +275,8 @@ func (a *app) unknownFlag(cmd *cobra.Command, err *pflag.NotExistError) error {
 			e.hint("or did you mean --%s?", flag)
 		}
 		return e
+	case cmd.Name() == "call" && err.GetSpecifiedShortnames() != "" && a.looksLikeParameter(words):
+		return a.dashedArgument(err.GetSpecifiedShortnames())
 	case cmd.Name() != "call" && cmd.Flags().Lookup("stdio") != nil && a.startsCommand(cmd.Context(), words):
 		return usagef("a command to be started comes after --").hint("%s", words.withDash(1))
 	case curlFlag(cmd, typed) != "":
@@ -284,6 +286,22 @@ func (a *app) unknownFlag(cmd *cobra.Command, err *pflag.NotExistError) error {
 		e.hint("did you mean --%s?", near)
 	}
 	return e.hint("%s --help", cmd.CommandPath())
+}
+
+// dashedArgument refuses a word after a tool that begins with one dash, which is given without it.
+func (a *app) dashedArgument(word string) error {
+	typed := "-" + word
+	e := usagef("%s is no flag of call; the arguments of a tool are written key=value", typed)
+	name, _, assigned := strings.Cut(word, "=")
+	switch {
+	case strings.Trim(name, "0123456789.eE+-") == "":
+		e.hint("a negative number is written behind the name of its argument: name=%s", typed)
+	case assigned:
+		e.hint("%s", a.corrected(typed, toolargs.Quote(word)))
+	default:
+		e.hint("write %s=…", word)
+	}
+	return e.hint("an argument whose name begins with a dash comes after --")
 }
 
 // looksLikeParameter reports whether the flags that are not ours come after a server and a tool, where other tools
@@ -296,7 +314,11 @@ func (a *app) looksLikeParameter(words scanned) bool {
 			seen++
 		case tokenUnknown:
 			return seen >= 2
-		case tokenFlag, tokenRest:
+		case tokenFlag:
+			if flag, _, _ := strings.Cut(t.words[0], "="); flag == "--stdio" { // which takes the place of the server
+				seen++
+			}
+		case tokenRest:
 		}
 	}
 	return false

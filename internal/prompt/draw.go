@@ -39,6 +39,33 @@ func cut(text string, columns int) string {
 	return ansi.Truncate(text, columns, "…")
 }
 
+// mostAbout is how many lines explain a question: the field below them has to be found.
+const mostAbout = 3
+
+// folded breaks text into lines that fit, as many of them as are wanted. Its own line ends count as spaces.
+func folded(text string, columns, most int) []string {
+	var lines []string
+	line := ""
+	for word := range strings.FieldsSeq(oneLine(text)) {
+		switch {
+		case line == "":
+			line = word
+		case width(line)+1+width(word) <= columns:
+			line += " " + word
+		default:
+			lines, line = append(lines, cut(line, columns)), word
+		}
+		if len(lines) == most {
+			lines[most-1] = cut(lines[most-1]+" …", columns)
+			return lines
+		}
+	}
+	if line != "" {
+		lines = append(lines, cut(line, columns))
+	}
+	return lines
+}
+
 // block is lines at the bottom of what the terminal shows, drawn over themselves.
 type block struct {
 	t *terminal

@@ -7,11 +7,17 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+
+	"github.com/mcpctl/mcpctl/internal/iostreams"
 )
 
 // Field is a question that is answered with text.
 type Field struct {
 	Question string
+	// Kind stands beside the question: what sort of answer is wanted.
+	Kind string
+	// About explains the question, in a few lines below it. What does not fit is left out.
+	About string
 	// Help is a line below the field.
 	Help string
 	// Value is what stands in the field to begin with.
@@ -23,9 +29,13 @@ type Field struct {
 	// Unfinished reports whether the text goes on in the next line. If nil, a line is all there is. What is pasted keeps
 	// its line ends then.
 	Unfinished func(string) bool
+	// Exact keeps what was typed as it is: white space at its ends, and the line ends and tabs of what was pasted.
+	Exact bool
+	// Live shows what Check says while one types, and not after enter only.
+	Live bool
 }
 
-// Input asks for text. The answer has no white space at its ends. It returns [ErrNobody] if questions are not allowed,
+// Input asks for text. The answer has no white space at its ends, unless the field is exact. It returns [ErrNobody] if questions are not allowed,
 // [ErrCancelled] for Ctrl-C, Escape and the end of the input, and the cause of ctx when that ends first.
 func (a *Asker) Input(ctx context.Context, f Field) (string, error) {
 	if !a.Allowed {
@@ -39,13 +49,13 @@ func (a *Asker) Input(ctx context.Context, f Field) (string, error) {
 		return "", err
 	}
 	defer t.close()
-	e := &editor{f: f, text: []rune(harmless(f.Value))}
+	e := &editor{f: f, text: []rune(f.tidy(f.Value))}
 	e.at = len(e.text)
 	b := &block{t: t}
 	b.begin()
 	for {
 		lines, column := e.lines(a, t.columns)
-		b.draw(lines, 1, column)
+		b.draw(lines, len(lines)-2, column)
 		k, err := t.next(ctx)
 		if errors.Is(err, io.EOF) || err == nil && (k.is(keyCancel, keyEscape) || k.is(keyEnd4) && len(e.text) == 0) {
 			err = cancelled(k)
@@ -58,7 +68,7 @@ func (a *Asker) Input(ctx context.Context, f Field) (string, error) {
 			e.press(k)
 			continue
 		}
-		answer := strings.TrimSpace(string(e.text))
+		answer := e.answer()
 		if f.Unfinished != nil && f.Unfinished(answer) {
 			e.insert("\n")
 			continue
@@ -88,9 +98,42 @@ func shown(f Field, answer string) string {
 	return oneLine(answer)
 }
 
+// tidy makes text fit to stand in the field.
+func (f Field) tidy(text string) string {
+	if f.Exact {
+		return iostreams.Sanitize(text)
+	}
+	return harmless(text)
+}
+
+// heading returns the question and what is beside it, and the lines that explain it.
+func (a *Asker) heading(question, kind, about string, columns int) []string {
+	head := cut(oneLine(question), columns-1)
+	line := a.paint(Strong, head)
+	if kind = cut(oneLine(kind), columns-3-width(head)); kind != "" {
+		line += "  " + a.paint(Faint, kind)
+	}
+	lines := []string{line}
+	for _, l := range folded(about, columns-3, mostAbout) {
+		lines = append(lines, "  "+a.paint(Faint, l))
+	}
+	return lines
+}
+
 // inputLines is Input for a terminal that cannot move its cursor.
 func (a *Asker) inputLines(ctx context.Context, f Field) (string, error) {
 	question := oneLine(f.Question)
+	if f.Kind != "" {
+		question += ", " + oneLine(f.Kind)
+	}
+	if f.About != "" {
+		columns, _ := a.size()
+		for _, l := range folded(f.About, columns-1, mostAbout) {
+			if _, err := io.WriteString(a.Out, l+"\r\n"); err != nil {
+				return "", err
+			}
+		}
+	}
 	if f.Help != "" {
 		question += " (" + oneLine(f.Help) + ")"
 	}
@@ -109,7 +152,10 @@ func (a *Asker) inputLines(ctx context.Context, f Field) (string, error) {
 			}
 			answer += "\n" + more
 		}
-		if answer = strings.TrimSpace(answer); answer == "" {
+		if !f.Exact {
+			answer = strings.TrimSpace(answer)
+		}
+		if answer == "" {
 			answer = f.Value
 		}
 		wrong := checked(f, answer)
@@ -137,13 +183,28 @@ type editor struct {
 	text  []rune
 	at    int
 	wrong error
+	// typed is set when the text is not what it was to begin with.
+	typed bool
 }
 
-// lines returns what is shown, and the column of the cursor in the second line.
+// answer is what has been typed.
+func (e *editor) answer() string {
+	if e.f.Exact {
+		return string(e.text)
+	}
+	return strings.TrimSpace(string(e.text))
+}
+
+// lines returns what is shown, and the column of the cursor in the last line but one.
 func (e *editor) lines(a *Asker, columns int) ([]string, int) {
 	const lead = "› "
 	note := a.paint(Faint, cut(oneLine(e.f.Help), columns-3))
-	if e.wrong != nil {
+	switch {
+	case e.wrong == nil && e.f.Live && len(e.text) > 0 && e.typed:
+		if wrong := checked(e.f, e.answer()); wrong != nil {
+			note = a.paint(Faint, cut("… "+oneLine(wrong.Error()), columns-3))
+		}
+	case e.wrong != nil:
 		note = a.paint(Bad, cut(oneLine(e.wrong.Error()), columns-3))
 	}
 	line, column := "", 0
@@ -154,16 +215,17 @@ func (e *editor) lines(a *Asker, columns int) ([]string, int) {
 	} else {
 		line, column = e.window(columns - 2 - width(lead))
 	}
-	return []string{
-		a.paint(Strong, cut(oneLine(e.f.Question), columns-1)),
-		a.paint(Good, lead) + line,
-		"  " + note,
-	}, width(lead) + column
+	head := a.heading(e.f.Question, e.f.Kind, e.f.About, columns)
+	return append(head, a.paint(Good, lead)+line, "  "+note), width(lead) + column
 }
 
 // window returns the part of the text around the cursor that fits, and where in it the cursor is.
 func (e *editor) window(room int) (string, int) {
-	clean := func(text []rune) string { return strings.ReplaceAll(string(text), "\n", " ") }
+	visible := strings.NewReplacer("\n", " ", "\t", " ")
+	if e.f.Exact {
+		visible = strings.NewReplacer("\n", "↵", "\t", " ")
+	}
+	clean := func(text []rune) string { return visible.Replace(string(text)) }
 	start := 0
 	for start < e.at && width(clean(e.text[start:e.at])) >= room {
 		// A step that leaves what is before the cursor in sight.
@@ -188,8 +250,12 @@ func ansiCut(text string, columns int) string {
 }
 
 func (e *editor) insert(text string) {
-	if e.f.Unfinished == nil {
-		text = strings.Trim(strings.ReplaceAll(text, "\n", " "), " ")
+	switch {
+	case e.f.Exact:
+	case e.f.Unfinished != nil:
+		text = harmless(text)
+	default:
+		text = strings.Trim(oneLine(text), " ")
 	}
 	r := []rune(text)
 	e.text = slices.Insert(e.text, e.at, r...)
@@ -200,7 +266,7 @@ func (e *editor) press(k key) {
 	if k.is(keyResize) {
 		return
 	}
-	e.wrong = nil
+	e.wrong, e.typed = nil, true
 	switch k.kind {
 	case keyText:
 		e.text = slices.Insert(e.text, e.at, []rune(k.text)...)

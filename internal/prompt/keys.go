@@ -11,6 +11,8 @@ import (
 	"unicode/utf8"
 
 	"golang.org/x/term"
+
+	"github.com/mcpctl/mcpctl/internal/iostreams"
 )
 
 const (
@@ -295,7 +297,7 @@ func sequenceKey(seq string) keyKind {
 // pasted is a paste, whose line ends are line feeds.
 func pasted(text string) key {
 	text = strings.ReplaceAll(strings.ReplaceAll(text, "\r\n", "\n"), "\r", "\n")
-	return key{kind: keyPaste, text: harmless(text)}
+	return key{kind: keyPaste, text: iostreams.Sanitize(text)}
 }
 
 // terminal is the terminal while a question stands.

@@ -17,9 +17,46 @@ type Option struct {
 	Description string
 }
 
+// Choice is a question that is answered by choosing from a list.
+type Choice struct {
+	Question string
+	// Kind stands beside the question.
+	Kind string
+	// About explains the question, in a few lines below it.
+	About string
+	// Options are what there is to choose from, one at least.
+	Options []Option
+	// Chosen are the indices of those that are chosen to begin with. If one is wanted, it is where the cursor is.
+	Chosen []int
+	// Many means that several may be chosen: Least of them or more, and not more than Most unless that is 0.
+	Many        bool
+	Least, Most int
+	// OrNone allows none, whatever Least says.
+	OrNone bool
+}
+
+// Choose asks for one or several from a list, and returns their indices. The errors are those of [Asker.Input].
+func (a *Asker) Choose(ctx context.Context, c Choice) ([]int, error) {
+	l := &list{
+		question: oneLine(c.Question), kind: c.Kind, about: c.About, options: tidy(c.Options),
+		one: !c.Many, least: c.Least, most: c.Most, orNone: c.OrNone,
+	}
+	if c.Many {
+		l.chosen = make([]bool, len(c.Options))
+	}
+	for _, i := range c.Chosen {
+		if c.Many {
+			l.chosen[i] = true
+		} else {
+			l.cursor = i
+		}
+	}
+	return a.choose(ctx, l)
+}
+
 // Select asks for one of several, and returns its index. Enter takes the first. The errors are those of [Asker.Input].
 func (a *Asker) Select(ctx context.Context, question string, options []Option) (int, error) {
-	chosen, err := a.choose(ctx, &list{question: oneLine(question), options: tidy(options), one: true})
+	chosen, err := a.Choose(ctx, Choice{Question: question, Options: options})
 	if err != nil {
 		return 0, err
 	}
@@ -29,11 +66,11 @@ func (a *Asker) Select(ctx context.Context, question string, options []Option) (
 // MultiSelect asks which of several are wanted, and returns their indices, one at least. All are chosen to begin with, so
 // that Enter takes them all. The errors are those of [Asker.Input].
 func (a *Asker) MultiSelect(ctx context.Context, question string, options []Option) ([]int, error) {
-	l := &list{question: oneLine(question), options: tidy(options), chosen: make([]bool, len(options))}
-	for i := range l.chosen {
-		l.chosen[i] = true
+	c := Choice{Question: question, Options: options, Many: true, Least: 1}
+	for i := range options {
+		c.Chosen = append(c.Chosen, i)
 	}
-	return a.choose(ctx, l)
+	return a.Choose(ctx, c)
 }
 
 // tidy makes options fit to stand in a line each.
@@ -47,11 +84,15 @@ func tidy(options []Option) []Option {
 
 // list is a list while something is chosen from it.
 type list struct {
-	question string
-	options  []Option
+	question    string
+	kind, about string
+	options     []Option
 	// one is set when exactly one is wanted, and else chosen says which are.
 	one    bool
 	chosen []bool
+	// least and most bound how many are chosen; most is 0 for as many as there are.
+	least, most int
+	orNone      bool
 
 	// filter is what is searched for, and typing is set while it is typed.
 	filter string
@@ -59,6 +100,8 @@ type list struct {
 	// cursor is the place among those that match, and top is the first of them on the screen.
 	cursor, top int
 	wrong       string
+	// columns are those of the terminal.
+	columns int
 }
 
 func (a *Asker) choose(ctx context.Context, l *list) ([]int, error) {
@@ -78,6 +121,7 @@ func (a *Asker) choose(ctx context.Context, l *list) ([]int, error) {
 	b := &block{t: t}
 	b.begin()
 	for {
+		l.columns = t.columns
 		lines, column := l.lines(a, t.columns, t.lines)
 		b.draw(lines, 0, column)
 		k, err := t.next(ctx)
@@ -114,7 +158,18 @@ func (l *list) matching() []int {
 }
 
 // room is how many options are on a screen of so many lines: the question and the help need two, and one stays free.
-func (l *list) room(lines int) int { return max(lines-3, 1) }
+func (l *list) room(lines int) int {
+	return max(lines-3-len(l.explained(lines)), 1)
+}
+
+// explained returns the lines that explain the question. On a small screen the options come first.
+func (l *list) explained(lines int) []string {
+	const small = 12
+	if lines < small {
+		return nil
+	}
+	return folded(l.about, l.columns-3, mostAbout)
+}
 
 // count returns how many are chosen.
 func (l *list) count() int {
@@ -164,15 +219,38 @@ func (l *list) press(k key, room int) bool {
 			l.typing = false
 		case l.one && len(shown) > 0:
 			return true
-		case !l.one && l.count() > 0:
-			return true
 		case !l.one:
-			l.wrong = "none is chosen: choose one, or cancel"
+			l.wrong = l.misfit(l.count())
+			return l.wrong == ""
 		}
 	default:
 	}
 	l.cursor = max(0, min(l.cursor, len(l.matching())-1))
 	return false
+}
+
+// misfit says what is wrong with choosing n, "" if nothing is.
+func (l *list) misfit(n int) string {
+	switch {
+	case n == 0 && l.orNone:
+	case n == 0 && l.least == 1:
+		return "none is chosen: choose one, or cancel"
+	case n < l.least:
+		return fmt.Sprintf("%s chosen: choose at least %d", are(n), l.least)
+	case l.most > 0 && n > l.most:
+		return fmt.Sprintf("%s chosen: choose at most %d", are(n), l.most)
+	}
+	return ""
+}
+
+func are(n int) string {
+	switch n {
+	case 0:
+		return "none is"
+	case 1:
+		return "1 is"
+	}
+	return fmt.Sprintf("%d are", n)
 }
 
 // text is a character: part of a search, or a command.
@@ -222,6 +300,8 @@ func (l *list) answer() string {
 	switch {
 	case l.one:
 		return l.options[result[0]].Label
+	case len(result) == 0:
+		return "none"
 	case len(result) == len(l.options):
 		return fmt.Sprintf("all %d", len(result))
 	}
@@ -240,7 +320,8 @@ func (l *list) lines(a *Asker, columns, height int) ([]string, int) {
 	l.top = max(min(l.top, l.cursor), l.cursor-room+1)
 	l.top = max(0, min(l.top, len(shown)-room))
 
-	head, column := a.paint(Strong, l.question), -1
+	heading := a.heading(l.question, l.kind, "", columns)
+	head, column := heading[0], -1
 	if !l.one {
 		head += " " + a.paint(Faint, fmt.Sprintf("%d of %d", l.count(), len(l.options)))
 	}
@@ -253,6 +334,10 @@ func (l *list) lines(a *Asker, columns, height int) ([]string, int) {
 		head = search + a.paint(Faint, fmt.Sprintf("   %d found", len(shown)))
 	}
 	lines := []string{head}
+	for _, line := range l.explained(height) {
+		lines = append(lines, "  "+a.paint(Faint, line))
+	}
+	above := len(lines)
 	names := 0
 	for _, o := range l.options {
 		names = max(names, width(o.Label))
@@ -264,7 +349,7 @@ func (l *list) lines(a *Asker, columns, height int) ([]string, int) {
 	for n := l.top; n < min(l.top+room, len(shown)); n++ {
 		lines = append(lines, l.row(a, shown[n], n == l.cursor, names, columns))
 	}
-	for len(lines) < room+1 {
+	for len(lines) < room+above {
 		lines = append(lines, "") // the block keeps its height while one searches
 	}
 	return append(lines, l.help(a, columns)), column
@@ -329,7 +414,14 @@ func (l *list) help(a *Asker, columns int) string {
 func (a *Asker) chooseLines(ctx context.Context, l *list) ([]int, error) {
 	columns, _ := a.size()
 	var b strings.Builder
-	b.WriteString(l.question + "\r\n")
+	b.WriteString(l.question)
+	if l.kind != "" {
+		b.WriteString(", " + oneLine(l.kind))
+	}
+	b.WriteString("\r\n")
+	for _, line := range folded(l.about, columns-1, mostAbout) {
+		b.WriteString(line + "\r\n")
+	}
 	for i, o := range l.options {
 		line := fmt.Sprintf("%4d  %s", i+1, o.Label)
 		if o.Description != "" {
@@ -340,9 +432,9 @@ func (a *Asker) chooseLines(ctx context.Context, l *list) ([]int, error) {
 	if _, err := io.WriteString(a.Out, b.String()); err != nil {
 		return nil, err
 	}
-	question := "Which ones, as 1,3-5 [all]: "
+	question := "Which ones, as 1,3-5 [" + l.standing() + "]: "
 	if l.one {
-		question = "Which one [1]: "
+		question = fmt.Sprintf("Which one [%d]: ", l.cursor+1)
 	}
 	for {
 		answer, err := a.answer(ctx, question, false)
@@ -350,6 +442,11 @@ func (a *Asker) chooseLines(ctx context.Context, l *list) ([]int, error) {
 			return nil, err
 		}
 		chosen, wrong := l.parse(answer)
+		if wrong == nil && !l.one {
+			if text := l.misfit(len(chosen)); text != "" {
+				wrong = errors.New(text)
+			}
+		}
 		if wrong == nil {
 			return chosen, nil
 		}
@@ -359,13 +456,32 @@ func (a *Asker) chooseLines(ctx context.Context, l *list) ([]int, error) {
 	}
 }
 
+// standing is what is chosen to begin with, as it can be typed.
+func (l *list) standing() string {
+	switch n := l.count(); n {
+	case 0:
+		return "none"
+	case len(l.options):
+		return "all"
+	}
+	var numbers []string
+	for _, i := range l.result() {
+		numbers = append(numbers, strconv.Itoa(i+1))
+	}
+	return strings.Join(numbers, ",")
+}
+
 // parse reads an answer in numbers, or labels.
 func (l *list) parse(answer string) ([]int, error) {
+	answer = strings.TrimSpace(answer)
+	if i := slices.IndexFunc(l.options, func(o Option) bool { return o.Label == answer }); i >= 0 && answer != "" {
+		return []int{i}, nil
+	}
+	if !l.one && answer == "none" {
+		return nil, nil
+	}
 	words := strings.FieldsFunc(answer, func(r rune) bool { return r == ',' || r == ' ' })
 	if len(words) == 0 {
-		if l.one {
-			return []int{0}, nil
-		}
 		return l.result(), nil
 	}
 	wanted := make([]bool, len(l.options))

@@ -38,10 +38,20 @@ func Check(args json.RawMessage, inputSchema json.RawMessage) error {
 	if v.kind != kindObject {
 		return &UsageError{Message: "arguments: must be a JSON object, not " + describe(v)}
 	}
+	return s.verify(v)
+}
+
+// verify is Check for an object that has been read.
+func (s *schema) verify(v *value) error {
+	if s.root == nil {
+		return nil
+	}
 	problems := s.unknown(v)
 	meant := map[string]bool{}
 	for _, p := range problems {
-		meant[p.meant] = true
+		if p.meant != nil {
+			meant[p.meant.String()] = true
+		}
 	}
 	c := checker{schema: s, done: map[visit][]problem{}}
 	for _, p := range c.check(s.root, v, nil) {
@@ -55,7 +65,7 @@ func Check(args json.RawMessage, inputSchema json.RawMessage) error {
 	var errs []*UsageError
 	for _, p := range problems {
 		errs = append(errs, &UsageError{
-			Param: p.at.raw(), Message: p.message, Help: s.help(p.at), Suggestion: p.suggestion,
+			Param: p.at.raw(), Message: p.message, Help: s.help(p.about()), Suggestion: p.suggestion, missing: p.rule == ruleMissing,
 		})
 	}
 	if len(errs) == 0 {
@@ -80,7 +90,15 @@ type problem struct {
 	at         *path
 	message    string
 	suggestion string
-	meant      string // for an unknown name, the known one it is near to
+	meant      *path // for an unknown name, the known one it is near to
+}
+
+// about returns the path of the parameter that a problem is about.
+func (p problem) about() *path {
+	if p.meant != nil {
+		return p.meant
+	}
+	return p.at
 }
 
 // A path is where in the arguments a value is; nil is the whole.
@@ -150,7 +168,7 @@ func (s *schema) mixed(n *value) bool {
 }
 
 func (s *schema) strangers(n, v *value, at *path) []problem {
-	names := s.properties(n)
+	names, required := s.properties(n), s.required(n)
 	var free []string // a name that is given already was not meant again
 	for _, name := range names.list {
 		if !v.has(name) {
@@ -159,7 +177,7 @@ func (s *schema) strangers(n, v *value, at *path) []problem {
 	}
 	var problems []problem
 	for _, m := range v.members {
-		if names.is[m.name] || len(problems) == maxProblems {
+		if names.is[m.name] || required.is[m.name] || len(problems) == maxProblems {
 			continue
 		}
 		where := at.to(memberStep(m.name))
@@ -167,8 +185,8 @@ func (s *schema) strangers(n, v *value, at *path) []problem {
 		const few = 10 // names that fit a line
 		switch meant := near(m.name, free); {
 		case meant != "":
-			p.meant = at.to(memberStep(meant)).String()
-			p.suggestion = "did you mean " + p.meant + "?"
+			p.meant = at.to(memberStep(meant))
+			p.suggestion = "did you mean " + p.meant.String() + "?"
 		case len(names.list) == 0 && at == nil:
 			p.suggestion = "the tool takes no arguments"
 		case len(names.list) > 0 && len(names.list) <= few:

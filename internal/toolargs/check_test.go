@@ -13,6 +13,7 @@ func TestCheckAccepts(t *testing.T) {
 		{"a schema of its words", wide, `{"s":"x","i":3,"n":1e400,"b":true,"z":null,"tags":[],"nums":[1],"pair":["a",1]}`},
 		{"an integer with a zero fraction", `{"properties":{"a":{"type":"integer"}}}`, `{"a":3.0}`},
 		{"an integer with an exponent", `{"properties":{"a":{"type":"integer"}}}`, `{"a":10e400}`},
+		{"a required name that has no property", `{"properties":{"a":{}},"required":["b"],"additionalProperties":false}`, `{"b":1}`},
 		{"an unknown name without properties", `{"type":"object"}`, `{"x":1}`},
 		{"an unknown name with additionalProperties: true", `{"properties":{"a":{}},"additionalProperties":true}`, `{"x":1}`},
 		{"an unknown name with a schema for it", `{"properties":{"a":{}},"additionalProperties":{"type":"integer"}}`, `{"x":1}`},

@@ -19,7 +19,7 @@ func Example(inputSchema json.RawMessage) []string {
 	object := e.object(s.root, nil)
 	var words []string
 	for _, m := range object.members {
-		words = append(words, s.exampleWords(m.name, m.value)...)
+		words = append(words, s.wordsFor((*path)(nil).to(memberStep(m.name)), m.value)...)
 	}
 	// The words must come back as the object. Names that no word can hold are the exception.
 	if built, err := Build(Input{Words: words, Schema: inputSchema}); err != nil || string(built) != string(object.json()) {
@@ -34,9 +34,9 @@ func Example(inputSchema json.RawMessage) []string {
 	return words
 }
 
-// exampleWords returns the words that give a parameter a value, in the plainest form that does.
-func (s *schema) exampleWords(name string, v *value) []string {
-	n := s.at(s.root, memberStep(name))
+// wordsFor returns the words that give the value at a path, in the plainest form that does.
+func (s *schema) wordsFor(at *path, v *value) []string {
+	n, name := s.locate(at), at.raw()
 	// comes reports whether a text, typed for the parameter, comes back as want.
 	comes := func(text string, want *value) bool {
 		have, _ := s.typed(n, text, false)
@@ -90,7 +90,7 @@ const maxExampleDepth = 6
 func (e *exampler) object(n *value, at *path) *value {
 	s := e.schema
 	names := slices.Clone(s.required(n).list)
-	_, groups := s.combined(n)
+	groups := s.groups(n)
 	for _, g := range groups { // one alternative has to hold; the first is as good as any
 		for _, name := range s.required(g[0]).list {
 			names = add(names, name)
@@ -116,6 +116,26 @@ func (e *exampler) object(n *value, at *path) *value {
 	return v
 }
 
+// groups returns the alternatives of n, and of what applies together with it in every case.
+func (s *schema) groups(n *value) [][]*value {
+	seen := map[*value]bool{}
+	var found [][]*value
+	var visit func(*value)
+	visit = func(n *value) {
+		if n == nil || seen[n] {
+			return
+		}
+		seen[n] = true
+		all, groups := s.combined(n)
+		found = append(found, groups...)
+		for _, sub := range all {
+			visit(sub)
+		}
+	}
+	visit(n)
+	return found
+}
+
 // value returns the first of some likely values that schema n accepts.
 func (e *exampler) value(n *value, at *path) *value {
 	s := e.schema
@@ -139,8 +159,7 @@ func (e *exampler) value(n *value, at *path) *value {
 			return v
 		}
 	}
-	_, groups := s.combined(n)
-	for _, g := range groups {
+	for _, g := range s.groups(n) {
 		for _, sub := range g {
 			if v := e.value(sub, at); s.fits(n, v) && v.kind != kindNull {
 				return v

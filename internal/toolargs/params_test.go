@@ -48,6 +48,7 @@ func TestParamsGolden(t *testing.T) {
 
 func TestMain(m *testing.M) {
 	flag.Bool("update", false, "write the golden files")
+	flag.Uint64(seedFlag, 0, "repeat a test of random schemas with the seed that it told")
 	os.Exit(m.Run())
 }
 
@@ -106,7 +107,7 @@ func TestExampleCalls(t *testing.T) {
 		{"an alternative", `{"properties":{"a":{"anyOf":[{"type":"null"},{"type":"integer"}]}},"required":["a"]}`, `a=1`},
 		{"alternatives of requirements", `{"properties":{"a":{"type":"string"},"b":{"type":"string"}},"anyOf":[{"required":["b"]},{"required":["a"]}]}`, `b=hi`},
 		{"a reference", `{"$ref":"#/$defs/x","$defs":{"x":{"properties":{"a":{"$ref":"#/$defs/y"}},"required":["a"]},"y":{"type":"boolean"}}}`, `a=true`},
-		{"a name that no word can hold", `{"properties":{"a=b":{"type":"integer"}},"required":["a=b"]}`, `'{"a=b":1}'`},
+		{"a name with an equals sign", `{"properties":{"a=b":{"type":"integer"}},"required":["a=b"]}`, `a=b=1`},
 		{"a property that says it is required", `{"properties":{"a":{"type":"integer","required":true}}}`, `a=1`},
 		{"a schema that requires itself", `{"properties":{"a":{"$ref":"#"}},"required":["a"]}`, ``},
 	} {

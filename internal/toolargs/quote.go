@@ -9,8 +9,8 @@ import (
 )
 
 // Quote returns word so that a POSIX shell reads it as that one word: as it is if nothing in it means anything to a
-// shell, in single quotes otherwise, and in $'…' if it holds control characters, which then cannot act on a terminal
-// either. A plain key stays outside the quotes: message='hi there'.
+// shell, in single quotes otherwise, and in $'…' if it holds control characters, or those that turn the direction of
+// text, which then cannot act on a terminal either. A plain key stays outside the quotes: message='hi there'.
 func Quote(word string) string {
 	if word == "" {
 		return "''"
@@ -25,7 +25,7 @@ func Quote(word string) string {
 }
 
 func quoted(s string) string {
-	if !strings.ContainsFunc(s, unicode.IsControl) {
+	if !strings.ContainsFunc(s, acting) {
 		return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 	}
 	var b strings.Builder
@@ -39,7 +39,7 @@ func quoted(s string) string {
 			b.WriteString(`\n`)
 		case r == '\t':
 			b.WriteString(`\t`)
-		case unicode.IsControl(r):
+		case acting(r):
 			// Bytes in three octal digits: they end by themselves, where \x would swallow a hex digit that follows.
 			for _, c := range []byte(string(r)) {
 				fmt.Fprintf(&b, `\%03o`, c)
@@ -50,6 +50,11 @@ func quoted(s string) string {
 	}
 	b.WriteByte('\'')
 	return b.String()
+}
+
+// acting reports whether a terminal does something else with r than show it.
+func acting(r rune) bool {
+	return unicode.IsControl(r) || 0x202a <= r && r <= 0x202e || 0x2066 <= r && r <= 0x2069
 }
 
 // plain reports whether no shell reads anything into s. Brackets are not plain: zsh takes list[]=x for a pattern; nor

@@ -114,6 +114,9 @@ type UsageError struct {
 	Problems []*UsageError
 	// Err is the cause, if there is one below: a file that could not be read.
 	Err error
+
+	// missing means that the parameter is missing, and that this is all there is to say.
+	missing bool
 }
 
 // Error returns the message.

@@ -54,6 +54,9 @@ func (b *builder) read(words []string) []item {
 // next returns the first item of words, and how many words it took.
 func (b *builder) next(words []string) (item, int) {
 	w := words[0]
+	if it, ok := b.known(w); ok {
+		return it, 1
+	}
 	if strings.HasPrefix(strings.TrimLeft(w, " \t\r\n"), "{") {
 		return item{form: formObject, text: w}, 1
 	}
@@ -70,6 +73,23 @@ func (b *builder) next(words []string) (item, int) {
 		return it, 1
 	}
 	return item{form: formBare, text: w}, 1
+}
+
+// known takes a word apart whose key is the name of a parameter, whatever is in it: equals signs, colons, dashes and braces
+// would mean something else otherwise. The longest such name wins, but for k:=1, which is JSON for k if there is a k.
+func (b *builder) known(w string) (item, bool) {
+	names := b.names()
+	var found item
+	ok := false
+	for i := 0; i < len(w) && i <= names.longest; i++ {
+		switch {
+		case w[i] == '=' && names.is[w[:i]] && !(ok && found.json && len(found.key) == i-1):
+			found, ok = item{form: formAssign, key: w[:i], text: w[i+1:]}, true
+		case strings.HasPrefix(w[i:], ":=") && names.is[w[:i]]:
+			found, ok = item{form: formAssign, key: w[:i], text: w[i+2:], json: true}, true
+		}
+	}
+	return found, ok
 }
 
 // split takes key=value and key:=JSON apart. The first equals sign counts; values may hold more.
