@@ -94,6 +94,9 @@ func newRootCmd(a *app) *cobra.Command {
 	add(groupServers, newAddCmd(a), newImportCmd(a), newExportCmd(a), list, get, newSetCmd(a), newRenameCmd(a), newRemoveCmd(a), newEnableCmd(a), newDisableCmd(a))
 	add(groupUse, tools, call)
 	add(groupUse, ping, doctor)
+	logs := newLogsCmd(a)
+	a.registerFrom(logs)
+	add(groupUse, logs)
 	add(groupOther, newConfigCmd(a), newCompletionCmd(), newVersionCmd(a), newDemoServerCmd(a))
 	help := newHelpCmd(a)
 	help.GroupID = groupOther
