@@ -25,7 +25,7 @@ func Quote(word string) string {
 }
 
 func quoted(s string) string {
-	if !strings.ContainsFunc(s, unicode.IsControl) {
+	if !strings.ContainsFunc(s, acts) {
 		return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 	}
 	var b strings.Builder
@@ -39,7 +39,7 @@ func quoted(s string) string {
 			b.WriteString(`\n`)
 		case r == '\t':
 			b.WriteString(`\t`)
-		case unicode.IsControl(r):
+		case acts(r):
 			// Bytes in three octal digits: they end by themselves, where \x would swallow a hex digit that follows.
 			for _, c := range []byte(string(r)) {
 				fmt.Fprintf(&b, `\%03o`, c)
@@ -50,6 +50,12 @@ func quoted(s string) string {
 	}
 	b.WriteByte('\'')
 	return b.String()
+}
+
+// acts reports whether a terminal does something else with r than show it: a control character, or one that turns the
+// direction of writing.
+func acts(r rune) bool {
+	return unicode.IsControl(r) || 0x202a <= r && r <= 0x202e || 0x2066 <= r && r <= 0x2069
 }
 
 // plain reports whether no shell reads anything into s. Brackets are not plain: zsh takes list[]=x for a pattern; nor
