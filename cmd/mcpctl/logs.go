@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -163,8 +164,8 @@ func (o *logsOptions) run(cmd *cobra.Command, a *app, args []string) error {
 func (o *logsOptions) last(lines []stderrlog.Line) []stderrlog.Line {
 	if o.since.Duration > 0 {
 		begin := time.Now().Add(-o.since.Duration)
-		for i := len(lines) - 1; i >= 0; i-- {
-			if at := lines[i].Time; !at.IsZero() && at.Before(begin) {
+		for i, l := range slices.Backward(lines) {
+			if at := l.Time; !at.IsZero() && at.Before(begin) {
 				lines = lines[i+1:]
 				break
 			}

@@ -64,7 +64,7 @@ func (f *followed) end() int {
 	if err := f.cmd.Process.Signal(syscall.SIGINT); err != nil {
 		f.t.Fatal(err)
 	}
-	for range f.lines { //nolint:revive // until its output ends
+	for range f.lines {
 	}
 	_ = f.cmd.Wait() // the state says it all
 	return f.cmd.ProcessState.ExitCode()

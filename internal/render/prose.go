@@ -50,6 +50,9 @@ func Prose(text string, width int) string {
 // dedent takes away the indentation that all lines but the first share: it comes from the source code in which the text
 // stands.
 func dedent(lines []string) []string {
+	if first := strings.TrimSpace(lines[0]); strings.HasSuffix(first, ":") || marker(first) > 0 {
+		return lines // what follows belongs to it
+	}
 	least := -1
 	for i, line := range lines {
 		if n := indentation(line); i > 0 && strings.TrimSpace(line) != "" && (least < 0 || n < least) {
