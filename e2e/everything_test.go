@@ -64,7 +64,7 @@ func TestEverything(t *testing.T) {
 				`.tools[] | select(.name == "get-sum") | .inputSchema.required == ["a", "b"]`,
 			)
 			u.run("tools", "every", "get-sum").exits(0).complains().
-				shows("a  number (required)  First number", "mcpctl call every get-sum a=1 b=1")
+				shows("a\tnumber\trequired\tFirst number\n", "mcpctl call every get-sum a=1 b=1")
 
 			u.run("call", "every", "get-sum", "a=2", "b=3").exits(0).complains().prints("The sum of 2 and 3 is 5.")
 			u.run("call", "every", "get-structured-content", "location=Chicago", "-o", "json").exits(0).complains().json(

@@ -131,6 +131,9 @@ func (a *app) finish(ctx context.Context, err error) int {
 	if f.reported {
 		return f.code
 	}
+	if hint := a.logHint(f); hint != "" {
+		f.addHint(hint)
+	}
 	if a.json() {
 		doc := errorDocument{Version: documentVersion, Error: f.body(), Session: a.sessionBody()}
 		if err := a.writeDocument(doc); err != nil {

@@ -290,8 +290,8 @@ func (o *callOptions) build(a *app, list toolList, server config.Server, named s
 	if !known && (!o.noValidate || !server.Tools.Allows(c.tool)) {
 		return c, list.unknown(a, server.Name, named, c.tool)
 	}
-	c.repeatable, c.schema, c.outputSchema = t.repeatable, t.schema, t.outputSchema()
-	c.taskSupport, c.taskTools = t.taskSupport(), list.taskTools()
+	c.repeatable, c.schema, c.outputSchema = t.repeatable, t.schema, t.outputSchema
+	c.taskSupport, c.taskTools = t.taskSupport, list.taskTools()
 	for _, p := range toolargs.Params(t.schema) {
 		c.parameters = append(c.parameters, p.Name)
 	}
@@ -342,7 +342,7 @@ func (c toolCall) do(ctx context.Context, s *session.Supervisor, detach bool) (s
 		// What is remembered of the tool may be wrong about that, and nothing was executed.
 		if list, err := listTools(ctx, s, c.server.Name); err == nil {
 			t, _ := readTools(list, c.server).find(c.tool)
-			if fresh := t.taskSupport(); fresh != c.taskSupport {
+			if fresh := t.taskSupport; fresh != c.taskSupport {
 				c.taskSupport, c.remembered = fresh, false
 				return c.do(ctx, s, detach)
 			}

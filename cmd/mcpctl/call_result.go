@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"strings"
 
@@ -9,21 +8,10 @@ import (
 	"github.com/mcpctl/mcpctl/internal/toolargs"
 )
 
-// outputSchema returns the output schema of a tool, nil if it declares none.
-func (t tool) outputSchema() json.RawMessage {
-	var fields struct {
-		OutputSchema json.RawMessage `json:"outputSchema"`
-	}
-	if json.Unmarshal(t.raw, &fields) != nil || string(fields.OutputSchema) == "null" {
-		return nil
-	}
-	return fields.OutputSchema
-}
-
 // checkOutput compares a result with what the tool says that it returns. It is the server that is wrong then, and the call
 // has been made: the caller is warned, and gets the result all the same. An error need not have the shape of a result.
 func (c toolCall) checkOutput(result *render.Result) []string {
-	if c.outputSchema == nil || result.IsError {
+	if !isGiven(c.outputSchema) || result.IsError {
 		return nil
 	}
 	if result.Structured == nil {

@@ -97,6 +97,9 @@ func newRootCmd(a *app) *cobra.Command {
 	add(groupUse, tools, call)
 	add(groupUse, task, tasks)
 	add(groupUse, ping, doctor)
+	logs := newLogsCmd(a)
+	a.registerFrom(logs)
+	add(groupUse, logs)
 	add(groupOther, newConfigCmd(a), newCompletionCmd(), newVersionCmd(a), newDemoServerCmd(a))
 	help := newHelpCmd(a)
 	help.GroupID = groupOther

@@ -413,7 +413,7 @@ func (a *app) find(cmd *cobra.Command, f *serverFlags, args []string) (config.Se
 			return config.Server{}, nil, usagef("no command after --").hint("%s", usageLine(cmd))
 		}
 		return commandServer(args), nil, nil
-	case !f.command && dash == 0:
+	case !f.command && dash == 0 && f.stdio == "":
 		return config.Server{}, nil, usagef("%s takes a command as --stdio \"COMMAND LINE\"", cmd.CommandPath()).hint("%s", usageLine(cmd))
 	case f.stdio != "":
 		server, err := stdioServer(f.stdio)

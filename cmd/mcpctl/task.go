@@ -229,24 +229,11 @@ const (
 	taskOptional = "optional"
 )
 
-// taskSupport is what a tool says about running as a task, "" if it says nothing.
-func (t tool) taskSupport() string {
-	var fields struct {
-		Execution struct {
-			TaskSupport json.RawMessage `json:"taskSupport"`
-		} `json:"execution"`
-	}
-	_ = json.Unmarshal(t.raw, &fields) // what is no object says nothing
-	var support string
-	_ = json.Unmarshal(fields.Execution.TaskSupport, &support)
-	return support
-}
-
 // taskTools are the names of the tools that can run as tasks.
 func (l toolList) taskTools() []string {
 	var names []string
 	for _, t := range l.tools {
-		if s := t.taskSupport(); s == taskRequired || s == taskOptional {
+		if s := t.taskSupport; s == taskRequired || s == taskOptional {
 			names = append(names, t.name)
 		}
 	}

@@ -21,27 +21,48 @@ type toolsOptions struct {
 	serverFlags
 	brief  bool
 	schema bool
+	all    bool
+	grep   []string
+	// having is what a tool must have in it, in lower case.
+	having []string
 }
 
 func newToolsCmd(a *app) *cobra.Command {
 	o := toolsOptions{serverFlags: serverFlags{command: true}}
 	cmd := &cobra.Command{
-		Use:   "tools SERVER [TOOL] | tools -- COMMAND [ARG...]",
+		Use:   "tools SERVER [TOOL] | tools --all [GLOB...] | tools -- COMMAND [ARG...]",
 		Short: "List the tools of a server, or show one in full",
 		Long: `List the tools of a server, one line each. With TOOL show its description, its
-parameters and a call of it.
+parameters, what a call may do, and a call of it.
 
 SERVER is a name of the configuration, a URL, or demo; --stdio "COMMAND LINE" or
--- COMMAND starts a server that is not configured.`,
+-- COMMAND starts a server that is not configured.
+
+--grep leaves the tools that have all its words, in whatever case, in their name,
+title or description, or in those of their parameters. It exits with 1 if there
+are none.
+
+--all lists those of all enabled servers at once, or of those whose names match.
+One that fails is told of on stderr and hides no other; the exit code is 1 then.
+With -o name the lines are what call takes: SERVER TOOL.`,
 		Example: `  mcpctl tools demo
   mcpctl tools demo weather
+  mcpctl tools --all --grep 'read file'
   mcpctl tools --brief -- npx -y @example/notes ~/notes`,
-		Annotations:       listFormats(),
-		ValidArgsFunction: a.completeCall(false),
-		RunE:              func(cmd *cobra.Command, args []string) error { return o.run(cmd, a, args) },
+		Annotations: listFormats(),
+		RunE:        func(cmd *cobra.Command, args []string) error { return o.run(cmd, a, args) },
 	}
+	one, several := a.completeCall(false), a.completeServers(1<<10)
+	cmd.ValidArgsFunction = func(cmd *cobra.Command, args []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		if o.all {
+			return several(cmd, args, word)
+		}
+		return one(cmd, args, word)
+	}
+	cmd.Flags().BoolVar(&o.all, "all", false, "list those of all enabled servers")
+	cmd.Flags().StringArrayVar(&o.grep, "grep", nil, "only those with these `words`; repeatable")
 	cmd.Flags().BoolVar(&o.brief, "brief", false, "show each tool as name(param: type, optional?: type)")
-	cmd.Flags().BoolVar(&o.schema, "schema", false, "show the input schema of TOOL as the server sent it")
+	cmd.Flags().BoolVar(&o.schema, "schema", false, "show the input schema of TOOL as it was sent")
 	o.register(cmd.Flags())
 	return cmd
 }
@@ -62,8 +83,10 @@ type schemaDocument struct {
 	Server  string `json:"server"`
 	Tool    string `json:"tool"`
 	// Schema is null if the server sent none.
-	Schema  json.RawMessage `json:"schema"`
-	Session *sessionBody    `json:"session,omitempty"`
+	Schema json.RawMessage `json:"schema"`
+	// OutputSchema is left out if the server sent none.
+	OutputSchema json.RawMessage `json:"output_schema,omitempty"`
+	Session      *sessionBody    `json:"session,omitempty"`
 }
 
 // toolList is a server's tools, as far as its entry lets them through.
@@ -78,10 +101,12 @@ type toolList struct {
 // tool is one tool of a list.
 type tool struct {
 	name, title, description string
-	// schema is its input schema, nil if the server sent none.
-	schema json.RawMessage
-	// hints are what the server says about calling it, in words.
-	hints []string
+	// schema is its input schema, and outputSchema that of its results; nil if the server sent none.
+	schema, outputSchema json.RawMessage
+	// annotations are what the server says about calling it.
+	annotations map[string]json.RawMessage
+	// taskSupport says whether a call may be a task, "" if the server does not.
+	taskSupport string
 	// repeatable is set when the server says that a second call does no harm.
 	repeatable bool
 	raw        json.RawMessage
@@ -205,34 +230,86 @@ func parseTool(raw json.RawMessage) (t tool, problem string) {
 	}
 	t = tool{
 		name: text("name"), title: text("title"), description: text("description"),
-		schema: fields["inputSchema"], raw: raw,
+		schema: fields["inputSchema"], outputSchema: fields["outputSchema"], raw: raw,
 	}
 	if t.name == "" {
 		return t, "has no name"
 	}
-	var hints map[string]json.RawMessage
-	_ = json.Unmarshal(fields["annotations"], &hints) // malformed hints say nothing
-	says := func(hint string) bool { return string(hints[hint]) == "true" }
+	_ = json.Unmarshal(fields["annotations"], &t.annotations) // malformed hints say nothing
+	says := func(hint string) bool { return string(t.annotations[hint]) == "true" }
 	if t.title == "" {
-		_ = json.Unmarshal(hints["title"], &t.title)
+		_ = json.Unmarshal(t.annotations["title"], &t.title)
 	}
 	t.repeatable = says("readOnlyHint") || says("idempotentHint")
-	for _, h := range []struct{ key, words string }{
-		{"readOnlyHint", "changes nothing"},
-		{"idempotentHint", "may be repeated"},
-		{"destructiveHint", "may destroy something"},
-	} {
-		if says(h.key) {
-			t.hints = append(t.hints, h.words)
-		}
-	}
+	var execution map[string]json.RawMessage
+	_ = json.Unmarshal(fields["execution"], &execution)
+	_ = json.Unmarshal(execution["taskSupport"], &t.taskSupport)
 	return t, ""
+}
+
+// about is what a list has room for.
+func (t tool) about() string {
+	if sentence := render.FirstSentence(t.description); sentence != "" {
+		return sentence
+	}
+	return t.title
+}
+
+// brief is the tool on one line, with its parameters.
+func (t tool) brief() string {
+	line := toolargs.Signature(t.name, t.schema)
+	if sentence := render.FirstSentence(t.description); sentence != "" {
+		line += "  " + sentence
+	}
+	return line
+}
+
+// matches reports whether all words, which are in lower case, are somewhere in what the server says of the tool.
+func (t tool) matches(words []string) bool {
+	if len(words) == 0 {
+		return true
+	}
+	texts := []string{t.name, t.title, t.description}
+	rows, _ := toolargs.Rows(t.schema)
+	for _, r := range rows {
+		texts = append(texts, r.Path, r.Description)
+	}
+	all := strings.ToLower(strings.Join(texts, "\n"))
+	return !slices.ContainsFunc(words, func(word string) bool { return !strings.Contains(all, word) })
+}
+
+// matching returns the list with the tools that have the words in them.
+func (l toolList) matching(words []string) toolList {
+	l.tools = slices.DeleteFunc(slices.Clone(l.tools), func(t tool) bool { return !t.matches(words) })
+	return l
+}
+
+// raw returns the tools as the server sent them, never nil.
+func (l toolList) raw() []json.RawMessage {
+	out := []json.RawMessage{}
+	for _, t := range l.tools {
+		out = append(out, t.raw)
+	}
+	return out
 }
 
 func (o *toolsOptions) run(cmd *cobra.Command, a *app, args []string) error {
 	ctx := cmd.Context()
+	for _, text := range o.grep {
+		words := strings.Fields(strings.ToLower(text))
+		if len(words) == 0 {
+			return usagef("--grep: there is no word in it").hint("--grep 'read file' finds the tools that have both words")
+		}
+		o.having = append(o.having, words...)
+	}
+	if o.all {
+		return o.runAll(cmd, a, args)
+	}
 	if err := a.listWord(cmd, args); err != nil {
 		return err
+	}
+	if len(args) > 0 && o.stdio == "" && cmd.ArgsLenAtDash() < 0 && strings.ContainsAny(args[0], "*?[") && !a.isServer(ctx, args[0]) {
+		return usagef("%q may be several servers", args[0]).hint("%s", a.inserted(cmd, "--all"))
 	}
 	server, rest, err := a.resolve(cmd, &o.serverFlags, args)
 	switch {
@@ -242,6 +319,8 @@ func (o *toolsOptions) run(cmd *cobra.Command, a *app, args []string) error {
 		return usagef("%s takes one tool, and got %q, too", cmd.CommandPath(), rest[1]).hint("%s", usageLine(cmd))
 	case o.schema && len(rest) == 0:
 		return usagef("--schema needs the name of a tool").hint("%s", usageLine(cmd))
+	case len(o.having) > 0 && len(rest) > 0:
+		return usagef("--grep looks through the list, and %q is one tool: choose one", rest[0])
 	case o.schema && o.brief:
 		return usagef("--schema and --brief: choose one")
 	}
@@ -257,12 +336,13 @@ func (o *toolsOptions) run(cmd *cobra.Command, a *app, args []string) error {
 		if len(rest) == 0 {
 			return o.showAll(ctx, a, server, list)
 		}
+		named := o.serverFlags.words(cmd, a, args)
 		t, ok := list.find(rest[0])
 		if !ok {
-			return &serverError{server.Name, list.unknown(a, server.Name, o.words(cmd, a, args), rest[0])}
+			return &serverError{server.Name, list.unknown(a, server.Name, named, rest[0])}
 		}
 		list.tools = []tool{t}
-		return o.showOne(ctx, a, server, list, o.words(cmd, a, args))
+		return o.showOne(ctx, a, server, list, named)
 	})
 }
 
@@ -279,13 +359,31 @@ func (f *serverFlags) words(cmd *cobra.Command, a *app, args []string) string {
 }
 
 func (o *toolsOptions) showAll(ctx context.Context, a *app, server config.Server, list toolList) error {
+	total := len(list.tools)
+	list = list.matching(o.having)
+	if len(list.tools) == 0 && len(o.having) > 0 {
+		a.unread = codeFailed
+	}
 	if err := o.writeAll(ctx, a, server, list); err != nil {
 		return err
 	}
 	if !a.json() {
 		a.tellProblems(list)
 	}
+	if a.unread != codeOK {
+		a.tellNoMatch(total, server.Name, o.having)
+		return reportedError(a.unread)
+	}
 	return nil
+}
+
+// tellNoMatch says that --grep has found nothing, as grep does by its exit code alone.
+func (a *app) tellNoMatch(total int, of string, words []string) {
+	what := orList(words)
+	if len(words) > 1 {
+		what = "all of " + strings.Join(words, ", ")
+	}
+	a.note(fmt.Sprintf("%s of %s, and none with %s", plural(total, "tool"), render.OneLine(of), what))
 }
 
 func (o *toolsOptions) writeAll(ctx context.Context, a *app, server config.Server, list toolList) error {
@@ -295,27 +393,21 @@ func (o *toolsOptions) writeAll(ctx context.Context, a *app, server config.Serve
 	case a.global.output == formatName:
 		return a.printNames(list.names())
 	case len(list.tools) == 0:
-		a.note(server.Name + " has no tools")
+		if len(o.having) == 0 {
+			a.note(server.Name + " has no tools")
+		}
 		return nil
 	case o.brief:
 		var b strings.Builder
 		for _, t := range list.tools {
-			line := toolargs.Signature(t.name, t.schema)
-			if sentence := render.FirstSentence(t.description); sentence != "" {
-				line += "  " + sentence
-			}
-			b.WriteString(render.Cut(line, a.screen().Width) + "\n")
+			b.WriteString(render.Cut(t.brief(), a.screen().Width) + "\n")
 		}
 		_, err := io.WriteString(a.out(), b.String())
 		return err
 	}
 	t := render.Table{Columns: []render.Column{{Title: "tool", Fixed: true}, {Title: "description"}}}
 	for _, each := range list.tools {
-		about := render.FirstSentence(each.description)
-		if about == "" {
-			about = each.title
-		}
-		t.Rows = append(t.Rows, []render.Cell{{Text: each.name, Style: render.Strong}, {Text: about}})
+		t.Rows = append(t.Rows, []render.Cell{{Text: each.name, Style: render.Strong}, {Text: each.about()}})
 	}
 	return t.Write(a.out(), a.screen())
 }
@@ -332,7 +424,8 @@ func (o *toolsOptions) showOne(ctx context.Context, a *app, server config.Server
 			return a.printData(ctx, schema)
 		}
 		return a.printData(ctx, schemaDocument{
-			Version: documentVersion, Server: a.redact.String(server.Name), Tool: t.name, Schema: schema, Session: a.sessionBody(),
+			Version: documentVersion, Server: a.redact.String(server.Name), Tool: t.name,
+			Schema: schema, OutputSchema: t.outputSchema, Session: a.sessionBody(),
 		})
 	case a.json():
 		return a.printTools(ctx, server, list)
@@ -341,30 +434,13 @@ func (o *toolsOptions) showOne(ctx context.Context, a *app, server config.Server
 	case o.brief:
 		return o.writeAll(ctx, a, server, list)
 	}
-	return render.ToolPage(a.out(), a.screen(), t.page("mcpctl call "+words))
-}
-
-// page returns what people want to read of a tool. The example begins with the words of call and the server.
-func (t tool) page(call string) render.Tool {
-	words := append([]string{call, toolargs.Quote(t.name)}, toolargs.Example(t.schema)...)
-	page := render.Tool{
-		Name: t.name, Title: t.title, Description: t.description, Hints: t.hints, Example: strings.Join(words, " "),
-	}
-	for _, p := range toolargs.Params(t.schema) {
-		description := p.Description
-		p.Description = "" // Help has its first sentence only
-		page.Params = append(page.Params, render.Param{Line: p.Help(), Description: description})
-	}
-	return page
+	return render.ToolPage(a.out(), a.screen(), t.page(words))
 }
 
 func (a *app) printTools(ctx context.Context, server config.Server, list toolList) error {
 	doc := toolsDocument{
 		Version: documentVersion, Server: a.redact.String(server.Name),
-		Tools: []json.RawMessage{}, Problems: []string{}, Incomplete: list.incomplete, Session: a.sessionBody(),
-	}
-	for _, t := range list.tools {
-		doc.Tools = append(doc.Tools, t.raw)
+		Tools: list.raw(), Problems: []string{}, Incomplete: list.incomplete, Session: a.sessionBody(),
 	}
 	for _, p := range list.problems {
 		doc.Problems = append(doc.Problems, a.redact.String(p))

@@ -2,6 +2,7 @@ package toolargs
 
 import (
 	"encoding/json"
+	regex "regexp/syntax"
 	"slices"
 	"strconv"
 	"strings"
@@ -32,6 +33,16 @@ func Example(inputSchema json.RawMessage) []string {
 		words[i] = Quote(words[i])
 	}
 	return words
+}
+
+// ExampleFits reports whether the schema accepts the words of [Example], as far as can be told.
+func ExampleFits(inputSchema json.RawMessage) bool {
+	s := newSchema(inputSchema)
+	if s.root == nil {
+		return true // it checks nothing
+	}
+	e := exampler{schema: s, budget: 2000}
+	return Check(e.object(s.root, nil).json(), inputSchema) == nil
 }
 
 // wordsFor returns the words that give the value at a path, in the plainest form that does.
@@ -230,7 +241,7 @@ func (e *exampler) texts(n *value, at *path) []string {
 	}
 	var list []string
 	switch format {
-	case "uri", "url", "uri-reference", "iri":
+	case "uri", "url", "uri-reference", "iri", "iri-reference":
 		list = append(list, "https://example.com")
 	case "date":
 		list = append(list, "2026-01-31")
@@ -240,16 +251,31 @@ func (e *exampler) texts(n *value, at *path) []string {
 		list = append(list, "2026-01-31T12:00:00Z")
 	case "duration":
 		list = append(list, "PT1H")
-	case "email":
+	case "email", "idn-email":
 		list = append(list, "me@example.com")
 	case "uuid":
 		list = append(list, "123e4567-e89b-12d3-a456-426614174000")
-	case "hostname":
+	case "hostname", "idn-hostname":
 		list = append(list, "example.com")
 	case "ipv4":
 		list = append(list, "192.0.2.1")
 	case "ipv6":
 		list = append(list, "2001:db8::1")
+	case "uri-template":
+		list = append(list, "https://example.com/{id}")
+	case "json-pointer":
+		list = append(list, "/name")
+	case "relative-json-pointer":
+		list = append(list, "0/name")
+	case "regex":
+		list = append(list, "a.*")
+	case "byte", "base64":
+		list = append(list, "aGk=")
+	case "color":
+		list = append(list, "#ff0000")
+	}
+	if enc := s.annotation(n, "contentEncoding"); enc.isString() && strings.HasPrefix(enc.text, "base64") {
+		list = append(list, "aGk=")
 	}
 	switch name := fold(at.step.name); {
 	case strings.HasSuffix(name, "url"), strings.HasSuffix(name, "uri"):
@@ -262,7 +288,11 @@ func (e *exampler) texts(n *value, at *path) []string {
 	if least := size(s.annotation(n, "minLength"), 0); least > len("hi") {
 		list = append(list, strings.Repeat("hi", (least+1)/2)[:least])
 	}
-	return append(list, "HI", "1", "1234", "a1", "abc123", "2026-01-31", "1.0.0", "example.com", "#ff0000", "/tmp", "0x1f")
+	list = append(list, "HI", "1", "1234", "a1", "abc123", "2026-01-31", "1.0.0", "example.com", "#ff0000", "/tmp", "0x1f")
+	if p := s.annotation(n, "pattern"); p.isString() {
+		list = append(list, patternTexts(p.text)...)
+	}
+	return list
 }
 
 // numbers returns likely numbers for the limits of n.
@@ -287,4 +317,89 @@ func (e *exampler) numbers(n *value) []*value {
 		}
 	}
 	return append(list, newNumber("0.5"), newNumber("-1"))
+}
+
+// patternTexts returns short texts that a pattern matches: as little as it wants, and once whatever may repeat.
+func patternTexts(pattern string) []string {
+	re, err := regex.Parse(pattern, regex.Perl)
+	if err != nil {
+		return nil
+	}
+	const most = 200 // characters; a pattern can ask for thousands
+	var texts []string
+	for _, times := range []int{0, 1} {
+		m := matcher{times: times, left: most}
+		m.write(re)
+		if m.left > 0 {
+			texts = append(texts, m.text.String())
+		}
+	}
+	return texts
+}
+
+// A matcher writes a text that a regular expression matches.
+type matcher struct {
+	// times is how often that is written which may be left out.
+	times int
+	// left is how much may still be written.
+	left int
+	text strings.Builder
+}
+
+func (m *matcher) write(re *regex.Regexp) {
+	if m.left <= 0 {
+		return
+	}
+	switch re.Op {
+	case regex.OpLiteral:
+		m.left -= len(re.Rune)
+		m.text.WriteString(string(re.Rune))
+	case regex.OpCharClass:
+		m.rune(likely(re.Rune))
+	case regex.OpAnyChar, regex.OpAnyCharNotNL:
+		m.rune('a')
+	case regex.OpStar, regex.OpQuest:
+		m.repeat(re.Sub[0], m.times)
+	case regex.OpPlus:
+		m.repeat(re.Sub[0], 1)
+	case regex.OpRepeat:
+		m.repeat(re.Sub[0], max(re.Min, min(m.times, max(re.Max, 0))))
+	case regex.OpConcat, regex.OpCapture:
+		for _, sub := range re.Sub {
+			m.write(sub)
+		}
+	case regex.OpAlternate:
+		m.write(re.Sub[0])
+	case regex.OpNoMatch, regex.OpEmptyMatch, regex.OpBeginLine, regex.OpEndLine, regex.OpBeginText, regex.OpEndText,
+		regex.OpWordBoundary, regex.OpNoWordBoundary:
+	}
+}
+
+func (m *matcher) rune(r rune) {
+	m.left--
+	m.text.WriteRune(r)
+}
+
+func (m *matcher) repeat(re *regex.Regexp, times int) {
+	for range times {
+		if m.left <= 0 {
+			return
+		}
+		m.write(re)
+	}
+}
+
+// likely returns a character of a class, which is given as pairs of first and last: a letter or a digit if it has one.
+func likely(class []rune) rune {
+	for _, r := range "a1A_-" {
+		for i := 0; i+1 < len(class); i += 2 {
+			if class[i] <= r && r <= class[i+1] {
+				return r
+			}
+		}
+	}
+	if len(class) == 0 {
+		return 'a'
+	}
+	return class[0]
 }

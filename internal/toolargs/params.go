@@ -160,20 +160,18 @@ func (s *schema) help(at *path) string {
 
 // Signature returns the tool and its parameters on one line: name(param: type, optional?: type).
 func Signature(tool string, inputSchema json.RawMessage) string {
-	var b strings.Builder
-	b.WriteString(show(tool))
-	b.WriteByte('(')
-	for i, p := range Params(inputSchema) {
-		if i > 0 {
-			b.WriteString(", ")
-		}
-		b.WriteString(show(p.Name))
+	return show(tool) + "(" + strings.Join(SignatureParams(inputSchema), ", ") + ")"
+}
+
+// SignatureParams returns what Signature has between the parentheses, each parameter by itself.
+func SignatureParams(inputSchema json.RawMessage) []string {
+	var parts []string
+	for _, p := range Params(inputSchema) {
+		name := show(p.Name)
 		if !p.Required {
-			b.WriteByte('?')
+			name += "?"
 		}
-		b.WriteString(": ")
-		b.WriteString(p.Type)
+		parts = append(parts, name+": "+p.Type)
 	}
-	b.WriteByte(')')
-	return b.String()
+	return parts
 }

@@ -28,6 +28,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/mcpctl/mcpctl/internal/rawjson"
+	"github.com/mcpctl/mcpctl/internal/stderrlog"
 )
 
 // Command says what to start.
@@ -102,7 +103,7 @@ type Child struct {
 	mask   func(string) string
 	trace  *ConnTrace
 	notify Notification
-	log    *stderrLog // readStderr's alone
+	log    *stderrlog.Log // readStderr's alone, and Stop's when that has ended
 
 	stdin  *os.File
 	stdout *os.File
@@ -131,13 +132,15 @@ type Child struct {
 	// Echoes is set when the child has sent an initialize request: only a client does that, so it sends back what it gets.
 	Echoes atomic.Bool
 
-	mu      sync.Mutex
-	fault   *Fault
-	exit    *Exit
-	ending  Ending
-	tail    []string
-	noise   Noise
-	pending map[string]pendingCall
+	mu    sync.Mutex
+	fault *Fault
+	exit  *Exit
+	// exitedAt is when the process had ended.
+	exitedAt time.Time
+	ending   Ending
+	tail     []string
+	noise    Noise
+	pending  map[string]pendingCall
 	// givenUp are the ids of requests that were given up, the latest last: what is answered all the same is late, not wrong.
 	givenUp []string
 }
@@ -181,7 +184,7 @@ func StartChild(c Command) (*Child, error) {
 		return nil, &Fault{Kind: KindStart, Err: err}
 	}
 	k.trace.Event("started, pid %d: %s", k.PID(), strings.Join(append([]string{c.Path}, c.Args...), " "))
-	k.log = newLog(c.Log, fmt.Sprintf("process %d, %s", k.PID(), filepath.Base(c.Path)))
+	k.log = stderrlog.New(c.Log, k.PID(), k.commandLine(c))
 	k.readers.Go(func() {
 		defer close(k.heard)
 		k.readStdout()
@@ -237,6 +240,40 @@ func (k *Child) start() (err error) {
 		return err
 	}
 	return nil
+}
+
+// commandLine returns what was started, without secrets, as far as it is worth a line of a log.
+func (k *Child) commandLine(c Command) string {
+	const most = 300 // of a command that may have a program in its arguments
+	text := strings.Join(append([]string{filepath.Base(c.Path)}, c.Args...), " ")
+	if k.mask != nil {
+		text = k.mask(text)
+	}
+	if len(text) > most {
+		text = strings.ToValidUTF8(text[:most], "") + " …"
+	}
+	return visible(text)
+}
+
+// logEnd writes down how the process ended. One that wrote nothing and ended as it was told to is not worth it.
+func (k *Child) logEnd() {
+	k.mu.Lock()
+	end, at, exit := k.ending, k.exitedAt, k.exit
+	k.mu.Unlock()
+	if exit == nil {
+		k.log.End(time.Now(), "still running, and left to itself", true)
+		return
+	}
+	how := exit.String()
+	switch end.By {
+	case "itself":
+		how += ", by itself"
+	case "sigterm", "sigkill":
+		if !end.Leader {
+			how += ", after " + strings.ToUpper(end.By)
+		}
+	}
+	k.log.End(at, how, end.By == "itself")
 }
 
 // PID returns the process id of the child, which is also the id of its process group.
@@ -343,6 +380,7 @@ func (k *Child) Stop(hurry context.Context, grace Grace) {
 		_ = k.stdout.Close()
 		_ = k.stderr.Close()
 		k.readers.Wait()
+		k.logEnd()
 		k.die(&Fault{Kind: KindSevered, Err: ErrClosed})
 		k.group.release()
 		close(k.gone)
@@ -401,7 +439,7 @@ func (k *Child) wait() {
 	exit := exitOf(k.cmd.ProcessState)
 	k.trace.Event("ended: %s", exit)
 	k.mu.Lock()
-	k.exit = &exit
+	k.exit, k.exitedAt = &exit, time.Now()
 	k.mu.Unlock()
 	close(k.exited)
 
@@ -697,7 +735,7 @@ func (k *Child) outputEnded(err error) {
 // readStderr keeps what comes on standard error, so that the child never blocks on it.
 func (k *Child) readStderr() {
 	defer close(k.quiet)
-	defer k.log.close()
+	defer k.log.Flush()
 	chunk := make([]byte, stderrChunk/2)
 	var line []byte
 	skipping := false // the rest of a line that is too long
@@ -727,7 +765,7 @@ func (k *Child) readStderr() {
 			k.said(line, false)
 			return
 		}
-		k.log.flush()
+		k.log.Flush()
 	}
 }
 
@@ -744,7 +782,7 @@ func (k *Child) said(line []byte, cut bool) {
 		text = strings.ToValidUTF8(text[:max(0, len(text)-stderrEnd)], "") + " …"
 	}
 	k.trace.line('!', []byte(text))
-	k.log.line(visible(text))
+	k.log.Line(visible(text))
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.tail = append(k.tail, strings.ToValidUTF8(text[:min(len(text), stderrLine)], ""))
