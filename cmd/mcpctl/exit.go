@@ -306,7 +306,7 @@ func classOf(e *session.Error) string {
 		return classAuth
 	case session.ClassAnswered:
 		switch e.Phase {
-		case "tools/call", "resources/read", "prompts/get", "completion/complete":
+		case "tools/call", "resources/read", "prompts/get", "completion/complete", "resources/subscribe", "subscriptions/listen":
 			return classTool
 		}
 		return classProtocol

@@ -90,9 +90,12 @@ func newRootCmd(a *app) *cobra.Command {
 	}
 	list, get, status := newListCmd(a), newGetCmd(a), newStatusCmd(a)
 	tools, call, ping, doctor := newToolsCmd(a), newCallCmd(a), newPingCmd(a), newDoctorCmd(a)
+	resources, read, prompts, prompt, complete := newResourcesCmd(a), newReadCmd(a), newPromptsCmd(a), newPromptCmd(a), newCompleteCmd(a)
 	a.registerFrom(list, get, status, tools, call, ping, doctor)
+	a.registerFrom(resources, read, prompts, prompt, complete)
 	add(groupServers, newAddCmd(a), newImportCmd(a), newExportCmd(a), list, get, newSetCmd(a), newRenameCmd(a), newRemoveCmd(a), newEnableCmd(a), newDisableCmd(a))
 	add(groupUse, tools, call)
+	add(groupUse, resources, read, prompts, prompt, complete)
 	add(groupUse, ping, doctor)
 	add(groupOther, newConfigCmd(a), newCompletionCmd(), newVersionCmd(a), newDemoServerCmd(a))
 	help := newHelpCmd(a)
