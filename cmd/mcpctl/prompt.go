@@ -36,8 +36,8 @@ func newPromptCmd(a *app) *cobra.Command {
 mcpctl help arguments tells; all arguments of prompts are text, so that n=1 is
 the text 1. Those that are required and missing are asked for on a terminal.
 
-One message is printed as its text alone in a pipe; several each have a line with
-their role above them.`,
+In a pipe one message is printed as its text alone. Several each have a line
+with their role above them.`,
 		Example: `  mcpctl prompt demo greet name=Ada
   mcpctl prompt demo greet name=Ada style=poetic | llm
   mcpctl prompt demo tour --jq '.result.messages[].role'`,

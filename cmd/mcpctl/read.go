@@ -43,8 +43,8 @@ changed, until Ctrl-C or --count. A session that is lost meanwhile is replaced,
 and a resource that is gone is waited for. With -o json each is a document on a
 line of its own.
 
---save DIR/ makes a name of the URI; nothing is overwritten without --force. With
---watch the file is written again after each change.`,
+--save DIR/ makes a name of the URI; nothing is overwritten without --force.
+With --watch the file is written again after each change.`,
 		Example: `  mcpctl read demo demo://readme
   mcpctl read demo 'demo://notes/{number}' number=1
   mcpctl read demo demo://picture > picture.png

@@ -33,6 +33,8 @@ type watching struct {
 	// refused gets a value when the server offers no stream to tell of changes.
 	refused chan struct{}
 
+	// told counts what was told of it.
+	told    int
 	updates int
 	// last is what was shown last, nil if it could not be read.
 	last *render.Contents
@@ -151,8 +153,8 @@ func (w *watching) run(ctx context.Context, events <-chan session.Event) error {
 	if err := w.read(ctx, true); err != nil {
 		return err
 	}
-	others := 0
 	for {
+		w.tellSaid()
 		if w.o.count > 0 && w.updates >= w.o.count {
 			if w.code != codeOK {
 				return reportedError(w.code)
@@ -172,10 +174,7 @@ func (w *watching) run(ctx context.Context, events <-chan session.Event) error {
 		case <-w.refused:
 			err = w.cannotTell("the server offers no stream of notifications, so it cannot tell of changes")
 		case text := <-w.said:
-			const most = 5 // somebody has understood by then
-			if others++; others <= most {
-				w.a.note(render.OneLine(w.server.Name) + ": " + render.OneLine(text))
-			}
+			w.tell(text)
 		case e, open := <-events:
 			if !open {
 				events = nil
@@ -186,6 +185,26 @@ func (w *watching) run(ctx context.Context, events <-chan session.Event) error {
 		if err != nil {
 			return err
 		}
+	}
+}
+
+// tellSaid tells of what was heard until now.
+func (w *watching) tellSaid() {
+	for {
+		select {
+		case text := <-w.said:
+			w.tell(text)
+		default:
+			return
+		}
+	}
+}
+
+// tell tells something that was heard, and no more of it when somebody has understood.
+func (w *watching) tell(text string) {
+	const most = 5
+	if w.told++; w.told <= most {
+		w.a.note(render.OneLine(w.server.Name) + ": " + render.OneLine(text))
 	}
 }
 
