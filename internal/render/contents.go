@@ -81,8 +81,7 @@ func parseContentItem(raw json.RawMessage) (item contentItem, problem string) {
 	}
 	text := func(key string) (string, bool) {
 		var s *string
-		_ = json.Unmarshal(fields[key], &s) // not text: as good as missing
-		if s == nil {
+		if json.Unmarshal(fields[key], &s) != nil || s == nil { // not text: as good as missing
 			return "", false
 		}
 		return *s, true
