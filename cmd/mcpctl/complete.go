@@ -120,7 +120,7 @@ func parseCompletion(raw json.RawMessage) (completion, error) {
 		Completion *struct {
 			Values  *[]string       `json:"values"`
 			Total   json.RawMessage `json:"total"`
-			HasMore json.RawMessage `json:"hasMore"`
+			HasMore json.RawMessage `json:"hasMore"` //nolint:tagliatelle // the specification's
 		} `json:"completion"`
 	}
 	switch err := json.Unmarshal(raw, &result); {
@@ -220,10 +220,10 @@ func (o *completeOptions) run(cmd *cobra.Command, a *app, args []string) error {
 // checkVariable refuses a name that the template does not have.
 func (o *completeOptions) checkVariable(name string) error {
 	t, err := parseTemplate(o.resource)
-	if o.noValidate || err != nil { // a plain URI, or what is none at all: the server says
-		return nil
+	if err == nil && !o.noValidate {
+		return lacksArgument(o.resource, "variable", name, t.variables)
 	}
-	return lacksArgument(o.resource, "variable", name, t.variables)
+	return nil // of a plain URI, or what is none at all, the server says what is wrong
 }
 
 // checkArgument refuses a prompt that the server does not list, and a name that the prompt does not have.
