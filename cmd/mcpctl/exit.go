@@ -334,7 +334,7 @@ func classOf(e *session.Error) string {
 		return classAuth
 	case session.ClassAnswered:
 		switch e.Phase {
-		case "tools/call", "resources/read", "prompts/get", "completion/complete",
+		case "tools/call", "resources/read", "prompts/get", "completion/complete", "resources/subscribe", "subscriptions/listen",
 			"tasks/get", "tasks/result", "tasks/update", "tasks/cancel":
 			return classTool
 		}

@@ -29,6 +29,6 @@ func TestMain(m *testing.M) {
 		"chatter":      func() { os.Exit(chatter.Main(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) },
 		"peak":         peakMemory,
 		"resultserver": resultServe,
-		"argsserver": argsServe,
+		"argsserver":   argsServe,
 	})
 }

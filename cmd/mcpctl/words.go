@@ -47,6 +47,25 @@ func habits() []habit {
 	for _, word := range []string{"tasks-cancel", "tasks/cancel", "cancel"} {
 		table = append(table, habit{[]string{word}, []string{"task", "--cancel"}})
 	}
+	for _, h := range []struct {
+		meant string
+		typed []string
+	}{
+		{"resources", []string{
+			"resource", "resources-list", "resources/list", "list-resources", "resources/templates/list", "list-resource-templates", "templates",
+		}},
+		{"read", []string{"resources-read", "resources/read", "read-resource", "get-resource", "cat"}},
+		{"prompts", []string{"prompts-list", "prompts/list", "list-prompts"}},
+		{"prompt", []string{"prompts-get", "prompts/get", "get-prompt"}},
+		{"complete", []string{"completion/complete"}},
+	} {
+		for _, word := range h.typed {
+			table = append(table, habit{[]string{word}, []string{h.meant}})
+		}
+	}
+	for _, word := range []string{"watch", "subscribe", "resources/subscribe"} {
+		table = append(table, habit{[]string{word}, []string{"read", "--watch"}})
+	}
 	for _, word := range []string{"test", "check", "probe", "diagnose", "inspect", "connect"} {
 		table = append(table, habit{[]string{word}, []string{"doctor"}})
 	}
@@ -207,9 +226,27 @@ func (a *app) correctedArguments(typed, meant []string) string {
 	return line(append(words, meant...))
 }
 
-// listWord refuses "tools list", unless a server is called list.
+// listWord refuses "tools list", unless a server is called list, and "resources read" and the like in place of a command of
+// its own.
 func (a *app) listWord(cmd *cobra.Command, args []string) error {
-	if len(args) == 0 || args[0] != "list" || cmd.ArgsLenAtDash() >= 0 || a.isServer(cmd.Context(), "list") {
+	if len(args) == 0 || cmd.ArgsLenAtDash() >= 0 {
+		return nil
+	}
+	word, ctx := args[0], cmd.Context()
+	own, known := map[[2]string]string{
+		{"resources", "read"}: "read", {"resources", "get"}: "read", {"resources", "watch"}: "read --watch",
+		{"prompts", "get"}: "prompt", {"tools", "call"}: "call",
+	}[[2]string{cmd.Name(), word}]
+	switch {
+	case a.isServer(ctx, word):
+		return nil
+	case known:
+		words := quoted(a.args)
+		if i := slices.Index(a.args, cmd.Name()); i >= 0 && i+1 < len(words) && a.args[i+1] == word {
+			return usagef("%s %s is a command of its own", cmd.CommandPath(), word).hint("%s", line(slices.Replace(words, i, i+2, own)))
+		}
+		return nil
+	case word != "list":
 		return nil
 	}
 	e := usagef("%s lists the %s by itself, and there is no server \"list\"", cmd.CommandPath(), cmd.Name())
@@ -265,19 +302,20 @@ func (a *app) unknownFlag(cmd *cobra.Command, err *pflag.NotExistError) error {
 		return usagef("the command of a server comes after --").hint("%s", a.addCommand(words))
 	case typed == "--scope":
 		return e.hint("there is one file: --config FILE names another").hint("%s", words.without("scope"))
-	case cmd.Name() == "call" && strings.HasPrefix(typed, "--"):
+	case (cmd.Name() == "call" || cmd.Name() == "prompt") && strings.HasPrefix(typed, "--"):
 		near := nearFlags(cmd, name)
 		if len(near) > 0 && !a.looksLikeParameter(words) {
 			break
 		}
-		e = usagef("%s is no flag of call; the arguments of a tool are written key=value", typed).hint("%s", words.asCall())
+		e = usagef("%s is no flag of %s; the arguments of a %s are written key=value", typed, cmd.Name(),
+			map[bool]string{true: "tool", false: "prompt"}[cmd.Name() == "call"]).hint("%s", words.asCall())
 		for _, flag := range near {
 			e.hint("or did you mean --%s?", flag)
 		}
 		return e
 	case cmd.Name() == "call" && err.GetSpecifiedShortnames() != "" && a.looksLikeParameter(words):
 		return a.dashedArgument(err.GetSpecifiedShortnames())
-	case cmd.Name() != "call" && cmd.Flags().Lookup("stdio") != nil && a.startsCommand(cmd.Context(), words):
+	case cmd.Name() != "call" && cmd.Name() != "prompt" && cmd.Flags().Lookup("stdio") != nil && a.startsCommand(cmd.Context(), words):
 		return usagef("a command to be started comes after --").hint("%s", words.withDash(1))
 	case curlFlag(cmd, typed) != "":
 		return e.hint("%s", curlFlag(cmd, typed))

@@ -1,6 +1,7 @@
 // Package demo is the demonstration MCP server that comes with mcpctl, so that every command can be tried without
 // installing a server first. It has something of everything a server can offer: tools that answer, fail, wait, change
-// something and ask something back, a resource, a resource template, a prompt, and completion.
+// something and ask something back, resources of text and bytes that may be watched, a resource template, prompts, and
+// completion.
 //
 // [NewServer] makes the server. [RunStdio] serves it over a pair of streams, [ServeHTTP] over streamable HTTP. All it
 // says is made up or comes from the caller: it reads no file, asks no network, and forgets everything when it ends.
@@ -61,6 +62,9 @@ func NewServer(o Options) *mcp.Server {
 			Instructions:      instructions,
 			Logger:            o.logger(),
 			CompletionHandler: completer(&kept),
+			// The SDK keeps who has subscribed to what, and wants handlers all the same.
+			SubscribeHandler:   func(context.Context, *mcp.SubscribeRequest) error { return nil },
+			UnsubscribeHandler: func(context.Context, *mcp.UnsubscribeRequest) error { return nil },
 			// Not nil, because nil would advertise logging, and the server sends no log messages.
 			Capabilities: &mcp.ServerCapabilities{},
 		},

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"image/png"
 	"slices"
 	"strings"
@@ -328,8 +329,13 @@ func TestReadmeIsListedAndRead(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(list.Resources) != 1 || list.Resources[0].URI != "demo://readme" {
-		t.Errorf("resources %+v", list.Resources)
+	var uris []string
+	for _, r := range list.Resources {
+		uris = append(uris, r.URI)
+	}
+	slices.Sort(uris)
+	if want := []string{"demo://notes", "demo://picture", "demo://readme"}; !slices.Equal(uris, want) {
+		t.Errorf("resources %v, want %v", uris, want)
 	}
 	templates, err := s.ListResourceTemplates(t.Context(), nil)
 	if err != nil {
@@ -353,7 +359,7 @@ func TestGreetAsksForAGreeting(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(list.Prompts) != 1 || list.Prompts[0].Name != "greet" {
+	if len(list.Prompts) != 2 || list.Prompts[0].Name != "greet" || list.Prompts[1].Name != "tour" {
 		t.Fatalf("prompts %+v", list.Prompts)
 	}
 	for _, a := range list.Prompts[0].Arguments {
@@ -512,5 +518,57 @@ func TestPanicOfAHandlerIsAnErrorOfTheRequest(t *testing.T) {
 	wantRPCError(t, err, jsonrpc.CodeInternalError)
 	if got := text(t, call(t, s, "echo", `{"message":"alive"}`)); got != "alive" {
 		t.Errorf("echo after the panic: %q", got)
+	}
+}
+
+// TestANewNoteIsTold shows that whoever has subscribed to the notes hears of each new one, and that they are all there.
+func TestANewNoteIsTold(t *testing.T) {
+	told := make(chan string, 10)
+	s := inMemory(t, &mcp.ClientOptions{ResourceUpdatedHandler: func(_ context.Context, r *mcp.ResourceUpdatedNotificationRequest) {
+		told <- r.Params.URI
+	}})
+	for _, uri := range []string{notesURI, noteURI(2)} {
+		if err := s.Subscribe(t.Context(), &mcp.SubscribeParams{URI: uri}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, note := range []string{"first", "second"} {
+		call(t, s, "note", `{"text":"`+note+`"}`)
+	}
+	var got []string
+	for range 3 {
+		select {
+		case uri := <-told:
+			got = append(got, uri)
+		case <-time.After(5 * time.Second):
+			t.Fatalf("only %v was told", got)
+		}
+	}
+	slices.Sort(got)
+	if want := []string{notesURI, notesURI, noteURI(2)}; !slices.Equal(got, want) {
+		t.Errorf("told of %v, want %v", got, want)
+	}
+	read, err := s.ReadResource(t.Context(), &mcp.ReadResourceParams{URI: notesURI})
+	if err != nil || len(read.Contents) != 2 || read.Contents[1].Text != "second" || read.Contents[1].URI != noteURI(2) {
+		t.Errorf("%+v, %v", read, err)
+	}
+}
+
+// TestTourHasEveryKindOfContent names them.
+func TestTourHasEveryKindOfContent(t *testing.T) {
+	got, err := inMemory(t, nil).GetPrompt(t.Context(), &mcp.GetPromptParams{Name: "tour"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	kinds := map[string]bool{}
+	for _, m := range got.Messages {
+		kinds[fmt.Sprintf("%s %T", m.Role, m.Content)] = true
+	}
+	for _, want := range []string{
+		"user *mcp.TextContent", "assistant *mcp.TextContent", "assistant *mcp.EmbeddedResource", "user *mcp.ImageContent", "user *mcp.ResourceLink",
+	} {
+		if !kinds[want] {
+			t.Errorf("no %s among %v", want, kinds)
+		}
 	}
 }

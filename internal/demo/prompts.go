@@ -21,6 +21,33 @@ func addPrompts(s *mcp.Server) {
 			{Name: "style", Title: "Style", Description: "how: " + strings.Join(styleNames(), ", ") + "; friendly if not given"},
 		},
 	}, greet)
+	s.AddPrompt(&mcp.Prompt{
+		Name:        "tour",
+		Title:       "Tour",
+		Description: "A conversation with each kind of content that a prompt may have",
+	}, tour)
+}
+
+// tour has more than text, and more than one who speaks.
+func tour(context.Context, *mcp.GetPromptRequest) (*mcp.GetPromptResult, error) {
+	data, err := drawPicture()
+	if err != nil {
+		return nil, err
+	}
+	says := func(role mcp.Role, content mcp.Content) *mcp.PromptMessage {
+		return &mcp.PromptMessage{Role: role, Content: content}
+	}
+	return &mcp.GetPromptResult{
+		Description: "A tour of the demonstration server",
+		Messages: []*mcp.PromptMessage{
+			says("user", &mcp.TextContent{Text: "What does this server offer?"}),
+			says("assistant", &mcp.TextContent{Text: "It says so itself:"}),
+			says("assistant", &mcp.EmbeddedResource{Resource: &mcp.ResourceContents{URI: readmeURI, MIMEType: "text/markdown", Text: readme}}),
+			says("user", &mcp.TextContent{Text: "And what is in this picture?"}),
+			says("user", &mcp.ImageContent{Data: data, MIMEType: "image/png"}),
+			says("user", &mcp.ResourceLink{URI: pictureURI, Name: "picture", MIMEType: "image/png"}),
+		},
+	}, nil
 }
 
 // style is a way to greet: its name, and what the prompt asks for.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -13,6 +14,8 @@ import (
 
 const (
 	readmeURI    = "demo://readme"
+	pictureURI   = "demo://picture"
+	notesURI     = "demo://notes"
 	notePrefix   = "demo://notes/"
 	noteTemplate = notePrefix + "{number}"
 )
@@ -26,7 +29,10 @@ Everything here is made up. Try
 - the tool fail, which always fails,
 - the tool picture, which returns an image,
 - the tool note, which changes something: read the notes at demo://notes/1 and so on,
-- the prompt greet, whose arguments can be completed.
+- the resource demo://notes, which has all notes and can be watched,
+- the resource demo://picture, which is no text,
+- the prompt greet, whose arguments can be completed, and tour, which has several
+  messages with text, a resource and an image.
 `
 
 func addResources(s *mcp.Server, kept *notes) {
@@ -40,6 +46,38 @@ func addResources(s *mcp.Server, kept *notes) {
 	}, func(context.Context, *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
 		return textResource(readmeURI, "text/markdown", readme), nil
 	})
+	s.AddResource(&mcp.Resource{
+		URI:         pictureURI,
+		Name:        "picture",
+		Title:       "A picture",
+		Description: "What the tool picture returns, as a resource",
+		MIMEType:    "image/png",
+	}, func(context.Context, *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
+		data, err := drawPicture()
+		if err != nil {
+			return nil, err
+		}
+		return &mcp.ReadResourceResult{Contents: []*mcp.ResourceContents{{URI: pictureURI, MIMEType: "image/png", Blob: data}}}, nil
+	})
+	s.AddResource(&mcp.Resource{
+		URI:         notesURI,
+		Name:        "notes",
+		Title:       "All notes",
+		Description: "All notes that the tool note has kept, one content each; a subscriber is told of each new one",
+		MIMEType:    "text/plain",
+	}, func(context.Context, *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
+		all := []*mcp.ResourceContents{} // not nil: the field is required
+		for i, text := range kept.all() {
+			all = append(all, &mcp.ResourceContents{URI: noteURI(i + 1), MIMEType: "text/plain", Text: text})
+		}
+		return &mcp.ReadResourceResult{Contents: all}, nil
+	})
+	kept.added = func(number int) {
+		for _, uri := range []string{notesURI, noteURI(number)} {
+			// Whoever does not hear of it has gone.
+			_ = s.ResourceUpdated(context.Background(), &mcp.ResourceUpdatedNotificationParams{URI: uri})
+		}
+	}
 	s.AddResourceTemplate(&mcp.ResourceTemplate{
 		URITemplate: noteTemplate,
 		Name:        "note",
@@ -69,6 +107,8 @@ const (
 type notes struct {
 	mu    sync.Mutex
 	texts []string
+	// added is told of each new note, nil if nobody is.
+	added func(number int)
 }
 
 // add keeps a note and returns its number.
@@ -80,12 +120,24 @@ func (n *notes) add(text string) (int, error) {
 		return 0, fmt.Errorf("text of %d bytes: at most %d are kept", len(text), maxNoteSize)
 	}
 	n.mu.Lock()
-	defer n.mu.Unlock()
 	if len(n.texts) >= maxNotes {
+		n.mu.Unlock()
 		return 0, fmt.Errorf("there are %d notes already, no more are kept", maxNotes)
 	}
 	n.texts = append(n.texts, text)
-	return len(n.texts), nil
+	number := len(n.texts)
+	n.mu.Unlock()
+	if n.added != nil {
+		n.added(number)
+	}
+	return number, nil
+}
+
+// all returns all notes.
+func (n *notes) all() []string {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return slices.Clone(n.texts)
 }
 
 // read returns the note with that URI.

@@ -266,6 +266,15 @@ func weather(_ context.Context, _ *mcp.CallToolRequest, in weatherInput) (*mcp.C
 const pictureSize = 16
 
 func picture(context.Context, *mcp.CallToolRequest, noInput) (*mcp.CallToolResult, any, error) {
+	data, err := drawPicture()
+	if err != nil {
+		return nil, nil, err
+	}
+	return &mcp.CallToolResult{Content: []mcp.Content{&mcp.ImageContent{Data: data, MIMEType: "image/png"}}}, nil, nil
+}
+
+// drawPicture returns the picture as a PNG file.
+func drawPicture() ([]byte, error) {
 	img := image.NewNRGBA(image.Rect(0, 0, pictureSize, pictureSize))
 	const step = 255 / (pictureSize - 1)
 	for y := range uint8(pictureSize) {
@@ -275,9 +284,9 @@ func picture(context.Context, *mcp.CallToolRequest, noInput) (*mcp.CallToolResul
 	}
 	var b bytes.Buffer
 	if err := png.Encode(&b, img); err != nil {
-		return nil, nil, fmt.Errorf("picture: %w", err)
+		return nil, fmt.Errorf("picture: %w", err)
 	}
-	return &mcp.CallToolResult{Content: []mcp.Content{&mcp.ImageContent{Data: b.Bytes(), MIMEType: "image/png"}}}, nil, nil
+	return b.Bytes(), nil
 }
 
 type noteInput struct {

@@ -98,6 +98,8 @@ type HTTPOptions struct {
 	// OnListen is told how a request for a stream of notifications of the modern era was answered, and later of the end of
 	// the stream, but not of an end that was asked for. Open is set while there is a stream. If nil, nobody is told.
 	OnListen func(request []byte, st ExchangeState, open bool)
+	// OnStream is told each time that stream was opened, and when the server offers none. It must not block.
+	OnStream func(open bool)
 	// Dial opens the TCP connections. If nil, a net.Dialer does.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 }
@@ -186,7 +188,7 @@ func (h *HTTP) Sibling(header http.Header) *HTTP {
 		opts.Header = http.Header{}
 	}
 	maps.Copy(opts.Header, header)
-	opts.NoReuse, opts.Listen, opts.Notify, opts.OnListen, opts.Authorizes = true, false, nil, nil, false
+	opts.NoReuse, opts.Listen, opts.Notify, opts.OnListen, opts.OnStream, opts.Authorizes = true, false, nil, nil, nil, false
 	return NewHTTP(opts)
 }
 

@@ -86,7 +86,8 @@ func (h *HTTP) listen(header http.Header, w io.Writer) {
 			return
 		case errors.As(err, &f) && f.Status == http.StatusMethodNotAllowed,
 			errors.As(err, &f) && !opened && f.Status >= 200 && f.Status < 500 && f.Status != http.StatusTooManyRequests:
-			return // it offers none
+			h.streamed(false)
+			return
 		}
 		next := max(pause, retry)
 		h.opts.Trace.Event("the stream of notifications: %v; again in %s", err, next)
@@ -97,6 +98,13 @@ func (h *HTTP) listen(header http.Header, w io.Writer) {
 			timer.Stop()
 		}
 		pause = min(2*pause, listenMost)
+	}
+}
+
+// streamed tells that the stream was opened, or that the server offers none.
+func (h *HTTP) streamed(open bool) {
+	if h.opts.OnStream != nil {
+		h.opts.OnStream(open)
 	}
 }
 
@@ -122,6 +130,7 @@ func (h *HTTP) listenOnce(header http.Header, w io.Writer) (opened bool, retry t
 		return false, min(f.RetryAfter, listenMost), x.fail(f)
 	}
 	h.tried()
+	h.streamed(true)
 	body := newSSEBody(resp.Body, MaxMessage, func(ev sseEvent) (sseEvent, bool, error) {
 		if ev.hasID {
 			header.Set("Last-Event-ID", ev.id)

@@ -515,7 +515,7 @@ func (o *opening) httpOptions(legacy bool) transport.HTTPOptions {
 func (o *opening) openHTTP(ctx context.Context, version string) (*Session, *Error) {
 	s := o.session()
 	opts := o.httpOptions(false)
-	opts.Notify, opts.OnListen, opts.Listen = s.hear, s.listened, o.d.listen()
+	opts.Notify, opts.OnListen, opts.OnStream, opts.Listen = s.hear, s.listened, s.streamed, o.d.listen()
 	var handler auth.OAuthHandler
 	if o.d.OAuth != nil {
 		if handler = o.d.OAuth(o.server); handler != nil {

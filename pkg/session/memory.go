@@ -49,6 +49,8 @@ type remembered struct {
 	ServerVersion string            `json:"server_version,omitempty"`
 	Tools         []json.RawMessage `json:"tools,omitempty"`
 	ToolsAt       time.Time         `json:"tools_at,omitzero"`
+	// Offers are what it has listed beside tools, by the method.
+	Offers map[string][]Offer `json:"offers,omitempty"`
 }
 
 // memory returns what is remembered of a server, nil if nothing is to be.
@@ -179,7 +181,7 @@ func (m *memory) opened(info Info, offer string) {
 		}
 		r.Era, r.Transport, r.Offer = info.Era, info.Transport, offer
 		if r.ServerName != info.ServerName || r.ServerVersion != info.ServerVersion {
-			r.Tools = nil // another server, or another release of it
+			r.Tools, r.Offers = nil, nil // another server, or another release of it
 		}
 		r.ServerName, r.ServerVersion = info.ServerName, info.ServerVersion
 	})
@@ -196,12 +198,7 @@ func (m *memory) listed(list List) {
 		return
 	}
 	m.learn(func(r *remembered) { r.Tools, r.ToolsAt = list.Items, time.Now() })
-	if m == nil || m.elsewhere == "" {
-		return
-	}
-	if data, err := json.Marshal(remembered{Version: memoryVersion, Tools: list.Items, ToolsAt: time.Now()}); err == nil {
-		m.write(m.elsewhere, data)
-	}
+	m.learnElsewhere(func(r *remembered) { r.Tools, r.ToolsAt = list.Items, time.Now() })
 }
 
 // forgetTools drops the list of tools.
@@ -212,16 +209,10 @@ func (m *memory) forgetTools() { m.learn(func(r *remembered) { r.Tools = nil }) 
 // replaced already.
 func (d *Dialer) RememberedTools(server config.Server) []json.RawMessage {
 	m := d.memory(server)
-	if tools := m.recall().Tools; tools != nil || m == nil || m.elsewhere == "" {
+	if tools := m.recall().Tools; tools != nil {
 		return tools
 	}
-	// It was used in another directory: most servers have the same tools everywhere.
-	var r remembered
-	data, err := readMemory(m.elsewhere)
-	if err != nil || json.Unmarshal(data, &r) != nil || r.Version != memoryVersion {
-		return nil
-	}
-	return r.Tools
+	return m.recallElsewhere().Tools
 }
 
 // elsewhere returns the file for suggestions about a command that is started in the working directory, "" for none.

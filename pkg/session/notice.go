@@ -21,6 +21,37 @@ type Notification struct {
 	Params json.RawMessage
 }
 
+// StreamOpened is the method of what is no notification: the stream on which a server says what it is not asked was opened,
+// over HTTP. What it has said before may have been missed. Only [Supervisor.Hear] tells of it.
+const StreamOpened = "stream opened"
+
+// StreamRefused is the method of what is no notification: the server offers no such stream. Only [Supervisor.Hear] tells of
+// it.
+const StreamRefused = "stream refused"
+
+// streamed takes from the transport that the stream of notifications was opened, or that there is none.
+func (s *Session) streamed(open bool) {
+	n := Notification{Method: StreamOpened}
+	if !open {
+		n.Method = StreamRefused
+	}
+	s.mu.Lock()
+	heard := s.heard
+	s.noStream = !open
+	s.mu.Unlock()
+	if heard != nil {
+		heard(n)
+	}
+}
+
+// NoStream reports whether the server has said that it offers no stream on which it could say what it is not asked. It is
+// false on transports that need none.
+func (s *Session) NoStream() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.noStream
+}
+
 // toolsChanged is the notification that the list of tools is another one.
 const toolsChanged = "notifications/tools/list_changed"
 
@@ -57,6 +88,9 @@ func (s *Session) listened(request []byte, st transport.ExchangeState, open bool
 	}
 	if json.Unmarshal(request, &m) != nil {
 		return
+	}
+	if open && len(m.Params.Notifications.URIs) > 0 {
+		defer s.streamed(true)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -327,13 +361,34 @@ func (s *Session) note(text string) {
 // heard takes a notification of the current session.
 func (s *Supervisor) heard(n Notification) {
 	s.heardOfTask(n)
-	if n.Method != toolsChanged {
-		return
+	s.mu.Lock()
+	if n.Method == toolsChanged {
+		s.tools.stale, s.tools.told = true, true
+		s.publish(Event{From: s.status.State, ToolsChanged: true})
 	}
+	listeners := s.listeners
+	s.mu.Unlock()
+	for _, l := range listeners {
+		l.hear(n)
+	}
+}
+
+// hearer is somebody who wants to know what the server says.
+type hearer struct{ hear func(Notification) }
+
+// Hear calls fn with each notification of the server from now on, on this session and on each that replaces it, until stop
+// is called; one that is under way then may still come. fn must not block, nor wait for the end of a session or a
+// supervisor (Close). Over HTTP servers are heard between requests only with [Dialer].OnNotification, whatever that does.
+func (s *Supervisor) Hear(fn func(Notification)) (stop func()) {
+	l := &hearer{fn}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.tools.stale, s.tools.told = true, true
-	s.publish(Event{From: s.status.State, ToolsChanged: true})
+	s.listeners = append(slices.Clip(s.listeners), l)
+	return func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.listeners = slices.DeleteFunc(slices.Clone(s.listeners), func(other *hearer) bool { return other == l })
+	}
 }
 
 // knownTools are the tools as they were listed last. The supervisor's lock guards them.

@@ -135,7 +135,9 @@ type Session struct {
 	mending bool
 	level   string // the log level that requests of the modern era ask for
 	heard   func(Notification)
-	idle    chan struct{} // closed when inFlight becomes 0; nil if nobody waits
+	// noStream is set when the server offers no stream for what it is not asked.
+	noStream bool
+	idle     chan struct{} // closed when inFlight becomes 0; nil if nobody waits
 	// abandoned counts the requests that were sent and given up.
 	abandoned atomic.Int32
 	progress  progress
@@ -581,6 +583,8 @@ func (l *List) odd(text string) {
 func (s *Session) whole(method string, list List) List {
 	if method == "tools/list" {
 		s.memory.listed(list)
+	} else {
+		s.memory.offered(method, list)
 	}
 	return list
 }

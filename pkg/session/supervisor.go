@@ -72,9 +72,11 @@ type Supervisor struct {
 	// stranger is set when an opening has failed since the latest session: the server may be another by now.
 	stranger bool
 	standing standing
-	tools    knownTools
-	keeper   keeper
-	breaker  breaker
+	// listeners are told of each notification.
+	listeners []*hearer
+	tools     knownTools
+	keeper    keeper
+	breaker   breaker
 	// vigils are the waits for tasks.
 	vigils map[*vigil]struct{}
 }
