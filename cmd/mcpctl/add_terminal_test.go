@@ -95,7 +95,7 @@ func TestAddTakesAllToolsWithOneKey(t *testing.T) {
 	if raw, _ := os.ReadFile(a.file); strings.Contains(string(raw), "tools:") || !strings.HasPrefix(string(raw), "# mine\n") {
 		t.Errorf("the file: %s", raw)
 	}
-	if !strings.Contains(out, "found mcpctl-demo") || !strings.Contains(out, "✓ Tools to use all 7") {
+	if !strings.Contains(out, "found mcpctl-demo") || !strings.Contains(out, "✓ Tools to use all 10") {
 		t.Errorf("got %s", out)
 	}
 }
