@@ -54,6 +54,39 @@ func TestCtrlCAtAQuestion(t *testing.T) {
 	}
 }
 
+// TestCtrlCAtAQuestionIsTold shows that the server hears of a Ctrl-C at its question: its call is cancelled.
+func TestCtrlCAtAQuestionIsTold(t *testing.T) {
+	cancelled := make(chan struct{})
+	url := asker(t, map[string]mcp.ToolHandler{"ask": func(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		_, _ = req.Session.Elicit(ctx, &mcp.ElicitParams{Message: "sure?", RequestedSchema: json.RawMessage(`{"type":"object","properties":{}}`)})
+		<-ctx.Done()
+		close(cancelled)
+		return nil, ctx.Err()
+	}})
+	term := onTerminalOf(t, 80, t.TempDir(), "call", url, "ask")
+	term.awaitText("Decline")
+	term.answer("\x03")
+	if code, out := term.end(); code != codeInterrupted {
+		t.Errorf("exit code %d: %q", code, out)
+	}
+	select {
+	case <-cancelled:
+	case <-time.After(10 * time.Second):
+		t.Error("the server was not told")
+	}
+}
+
+// TestAPersonIsNotHurried shows that a limit for requests stands still while a person thinks.
+func TestAPersonIsNotHurried(t *testing.T) {
+	term := onTerminalOf(t, 80, t.TempDir(), "call", "demo", "ask", "--timeout", "1s")
+	term.awaitText("Your answer to demo")
+	<-time.After(1500 * time.Millisecond) // longer than the limit
+	term.answer(arrowDown + "\r")
+	if code, out := term.end(); code != 0 || !strings.HasSuffix(withoutLive(out), "answered with decline\n") {
+		t.Errorf("exit code %d: %q", code, out)
+	}
+}
+
 // TestAPageIsOpenedAfterAYes shows that a page is opened in the browser of the environment, and only when the person says so.
 func TestAPageIsOpenedAfterAYes(t *testing.T) {
 	for _, c := range []struct {
