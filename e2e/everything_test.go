@@ -84,6 +84,23 @@ func TestEverything(t *testing.T) {
 	}
 }
 
+// TestEverythingAsks has the server ask for what it can: a form, a language model, roots. Its tools for that are there only
+// for clients that offer an answer.
+func TestEverythingAsks(t *testing.T) {
+	t.Parallel()
+	for _, server := range []string{everythingStdio, everythingHTTP, everythingSSE} {
+		t.Run(server, func(t *testing.T) {
+			t.Parallel()
+			u := newUser(t)
+			u.run(slices.Concat([]string{"add", "every", "--no-check"}, words(t, server))...).exits(0)
+			u.run("call", "every", "trigger-elicitation-request").exits(0).complains("declined", "--elicit-set")
+			u.run("call", "every", "trigger-elicitation-request", "--elicit-set", "name=Ada").exits(0).shows("Ada")
+			u.run("call", "every", "trigger-sampling-request", "prompt=hi", "maxTokens=10", "--sample-with", "sh -c 'grep -c hi'").exits(0).shows("LLM sampling result")
+			u.run("call", "every", "get-roots-list", "--root", u.home+"=Home").exits(0).shows("Home", "file://"+u.home)
+		})
+	}
+}
+
 // TestMistakesWithEverything shows the codes of what users get wrong with a server that is healthy.
 func TestMistakesWithEverything(t *testing.T) {
 	t.Parallel()

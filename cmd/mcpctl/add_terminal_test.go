@@ -95,7 +95,7 @@ func TestAddTakesAllToolsWithOneKey(t *testing.T) {
 	if raw, _ := os.ReadFile(a.file); strings.Contains(string(raw), "tools:") || !strings.HasPrefix(string(raw), "# mine\n") {
 		t.Errorf("the file: %s", raw)
 	}
-	if !strings.Contains(out, "found mcpctl-demo") || !strings.Contains(out, "✓ Tools to use all 7") {
+	if !strings.Contains(out, "found mcpctl-demo") || !strings.Contains(out, "✓ Tools to use all 10") {
 		t.Errorf("got %s", out)
 	}
 }
@@ -114,7 +114,7 @@ func TestAddSavesTheToolsThatAreChosen(t *testing.T) {
 		a.answer("\r")
 		a.awaitText("all again")
 		a.answer(" \x1b")
-		a.awaitText("1 of 7")
+		a.awaitText("1 of 10")
 		a.answer("\r")
 		out := a.finish(0, "include:")
 		if raw, _ := os.ReadFile(a.file); strings.Count(string(raw), "weather") != 1 || strings.Contains(string(raw), "echo") {
@@ -237,7 +237,7 @@ func TestAListIsDrawnAnewAfterAResize(t *testing.T) {
 	if err := pty.Setsize(a.pty, &pty.Winsize{Rows: 10, Cols: 30}); err != nil {
 		t.Fatal(err)
 	}
-	a.awaitText("Keep a note i…")
+	a.awaitText("Keep a note…")
 	a.answer("\r")
 	a.finish(0, "demo-server")
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -217,7 +218,7 @@ func (n *answers) elicit(ctx context.Context, q session.Question) (json.RawMessa
 		return nil, err
 	}
 	n.a.logger.InfoContext(ctx, "asked", "server", q.Server, "message", cutRunes(e.Message, noteLength), "answer", r.Action)
-	return render.Marshal(r)
+	return compactJSON(r)
 }
 
 // short is what a server asks, for a note.
@@ -333,7 +334,7 @@ func withDefaults(content json.RawMessage, params []toolargs.Param) json.RawMess
 		if _, there := given[p.Name]; there || p.Default == nil {
 			continue
 		}
-		name, err := render.Marshal(p.Name)
+		name, err := compactJSON(p.Name)
 		if err != nil {
 			return content
 		}
@@ -474,6 +475,19 @@ func (n *answers) askForm(ctx context.Context, server string, e elicitation) (el
 	}
 }
 
+// compactJSON is a value as it goes over the wire: on one line, with all text as it is.
+func compactJSON(value any) (json.RawMessage, error) {
+	raw, err := render.Marshal(value)
+	if err != nil {
+		return nil, err
+	}
+	var b bytes.Buffer
+	if err := json.Compact(&b, raw); err != nil {
+		return nil, err
+	}
+	return b.Bytes(), nil
+}
+
 // fields names what a form asks for.
 func fields(params []toolargs.Param) string {
 	var names []string
@@ -538,7 +552,7 @@ func editMembers(object json.RawMessage, edit func(key string, value json.RawMes
 		if err != nil || !ok || dec.Decode(&value) != nil {
 			return object
 		}
-		encoded, err := render.Marshal(name)
+		encoded, err := compactJSON(name)
 		if err != nil {
 			return object
 		}

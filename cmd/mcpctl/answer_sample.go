@@ -116,7 +116,7 @@ func (n *answers) runSampler(ctx context.Context, request json.RawMessage) (json
 // the members "role" and "model", which are added if they are missing; anything else is the text of the answer.
 func sampled(out []byte, model string) (json.RawMessage, error) {
 	var object map[string]json.RawMessage
-	name, err := render.Marshal(model)
+	name, err := compactJSON(model)
 	if err != nil {
 		return nil, err
 	}
@@ -134,7 +134,7 @@ func sampled(out []byte, model string) (json.RawMessage, error) {
 	if strings.TrimSpace(text) == "" {
 		return nil, errors.New("it said nothing")
 	}
-	return render.Marshal(map[string]any{
+	return compactJSON(map[string]any{
 		"role": "assistant", "model": model, "stopReason": "endTurn",
 		"content": map[string]string{"type": "text", "text": text},
 	})
@@ -156,7 +156,7 @@ func rootsOf(words []string) (json.RawMessage, error) {
 		}
 		roots = append(roots, r)
 	}
-	return render.Marshal(map[string][]root{"roots": roots})
+	return compactJSON(map[string][]root{"roots": roots})
 }
 
 // rootOf reads DIR or file://URI, with =NAME after it or without. A directory that has an equals sign in its name is found.

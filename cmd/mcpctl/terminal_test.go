@@ -105,8 +105,8 @@ func TestTablesAreCutToTheWidthOfATerminal(t *testing.T) {
 	}
 	plain := regexp.MustCompile(`\x1b\[[0-9;]*m`).ReplaceAllString(out, "")
 	for _, want := range []string{
-		"TOOL     DESCRIPTION\n",
-		"weather  Return the made-up weather of a city, always the s…\n",
+		"TOOL       DESCRIPTION\n",
+		"weather    Return the made-up weather of a city, always the…\n",
 	} {
 		if !strings.Contains(plain, want) {
 			t.Errorf("no %q in\n%s", want, plain)
