@@ -300,8 +300,9 @@ func (c toolCall) do(ctx context.Context, s *session.Supervisor, detach bool) (s
 		if list, err := listTools(ctx, s, c.server.Name); err == nil {
 			t, _ := readTools(list, c.server).find(c.tool)
 			if fresh := t.taskSupport(); fresh != c.taskSupport {
-				c.taskSupport, c.remembered = fresh, false
-				return c.do(ctx, s, detach)
+				again := c
+				again.taskSupport, again.remembered = fresh, false
+				return again.do(ctx, s, detach)
 			}
 		}
 	}

@@ -232,13 +232,11 @@ const (
 // taskSupport is what a tool says about running as a task, "" if it says nothing.
 func (t tool) taskSupport() string {
 	var fields struct {
-		Execution struct {
-			TaskSupport json.RawMessage `json:"taskSupport"`
-		} `json:"execution"`
+		Execution map[string]json.RawMessage `json:"execution"`
 	}
 	_ = json.Unmarshal(t.raw, &fields) // what is no object says nothing
 	var support string
-	_ = json.Unmarshal(fields.Execution.TaskSupport, &support)
+	_ = json.Unmarshal(fields.Execution["taskSupport"], &support)
 	return support
 }
 

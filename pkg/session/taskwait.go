@@ -151,8 +151,8 @@ type vigil struct {
 	answered map[string]bool
 	// side is the request for the result that is on its way while the task waits for input, nil if there is none.
 	side *sideRequest
-	// refused is how the server answered such a request with an error.
-	refused error
+	// refused is set when the server answered such a request with an error.
+	refused bool
 }
 
 func (s *Supervisor) newVigil(ctx context.Context, onTask func(Task)) *vigil {
@@ -374,7 +374,7 @@ func (v *vigil) provide(ctx context.Context) error {
 	if len(v.seen.input) > 0 {
 		return v.update(ctx)
 	}
-	if v.side != nil || v.refused != nil {
+	if v.side != nil || v.refused {
 		return nil
 	}
 	sess, err := v.s.Session(ctx)
@@ -465,9 +465,7 @@ func (v *vigil) beside() (Answer, bool) {
 	}
 	v.side = nil
 	if r.err != nil {
-		if ClassOf(r.err) == ClassAnswered {
-			v.refused = r.err // perhaps the task's own error: its status tells
-		}
+		v.refused = ClassOf(r.err) == ClassAnswered // perhaps the task's own error: its status tells
 		return Answer{}, false
 	}
 	t := v.seen
