@@ -54,10 +54,6 @@ type Dialer struct {
 	// block, nor wait for the end of a session or a supervisor (Close). If it is set, sessions over HTTP keep the stream open
 	// on which servers say what they are not asked; if nil, only what comes with the answers to requests is noticed.
 	OnNotification func(server string, n Notification)
-	// OnInput answers what a server asks while it works on a task of the modern era: method is "elicitation/create",
-	// "sampling/createMessage" or "roots/list", and what is returned is the result of such a request. At the moment when it
-	// asks a person, it calls [LoginBegins]. If nil, elicitation is declined, there are no roots, and all else is an error.
-	OnInput func(ctx context.Context, server, method string, params json.RawMessage) (json.RawMessage, error)
 	// LogDir is where the standard error of children is kept, one file for each server; see [LogFile]. It need not exist. If
 	// empty, only the last lines are kept, in memory.
 	LogDir string
@@ -65,6 +61,10 @@ type Dialer struct {
 	// NetDial opens the TCP connections to servers and proxies, for those who reach them in a way of their own. If nil, a
 	// net.Dialer does.
 	NetDial func(ctx context.Context, network, address string) (net.Conn, error)
+	// OnInput answers what a server asks while it works on a task of the modern era: method is "elicitation/create",
+	// "sampling/createMessage" or "roots/list", and what is returned is the result of such a request. At the moment when it
+	// asks a person, it calls [LoginBegins]. If nil, elicitation is declined, there are no roots, and all else is an error.
+	OnInput func(ctx context.Context, server, method string, params json.RawMessage) (json.RawMessage, error)
 
 	// CacheDir is where the era, the transport and the tools of servers are remembered, to spare round trips. It need not
 	// exist. If empty, nothing is remembered, which is right for questions about a server's health.
