@@ -343,13 +343,19 @@ func (c toolCall) do(ctx context.Context, s *session.Supervisor, detach bool) (s
 		if list, err := listTools(ctx, s, c.server.Name); err == nil {
 			t, _ := readTools(list, c.server).find(c.tool)
 			if fresh := t.taskSupport; fresh != c.taskSupport {
-				c.taskSupport, c.remembered = fresh, false
-				return c.do(ctx, s, detach)
+				again := c
+				again.taskSupport, again.remembered = fresh, false
+				return again.do(ctx, s, detach)
 			}
 		}
 	}
 	var e *session.Error
-	if errors.As(err, &e) && e.Outcome == session.OutcomeUnknown && e.Task == nil &&
+	if errors.As(err, &e) && c.taskSupport == taskRequired && refusedAs(err) && !s.Stats().Info.TaskSupport().Calls {
+		told := *e
+		told.Hint = "the tool is said to run only as a task, and the server does not announce that it runs tools as tasks"
+		return answer, &told
+	}
+	if e != nil && e.Outcome == session.OutcomeUnknown && e.Task == nil &&
 		(e.Class == session.ClassInterrupted || e.Class == session.ClassTimeout) {
 		told := *e
 		told.Message += "; the call may have been executed"

@@ -34,6 +34,9 @@ either, these hold:
 	row(url.MaxRequest, "one request, however much progress is reported;", "3 times --timeout")
 	row(url.SessionWait, "the wait of a request for a fresh session; for a", "command, the connect limit")
 	b.WriteString(`
+A call that becomes a task is one request until its result is there; each change
+of the task is progress. When a limit ends it, the task is cancelled.
+
 Closing has 3s, and a second after Ctrl-C; another Ctrl-C ends at once.
 When a person has to log in, every limit around that is raised to 315s at that
 moment: 300s for the person, 15s for the rest.

@@ -191,11 +191,7 @@ func announceTasks(ctx context.Context, method string, req mcp.Request) {
 	if method == "tools/call" && ctx.Value(announceKey{}) == nil {
 		return
 	}
-	params, ok := req.GetParams().(mcp.Params)
-	if !ok {
-		return
-	}
-	meta := params.GetMeta()
+	meta := req.GetParams().GetMeta()
 	said, ok := meta[mcp.MetaKeyClientCapabilities]
 	if !ok {
 		return // it is of the legacy era

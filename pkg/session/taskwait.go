@@ -132,10 +132,14 @@ type vigil struct {
 	onTask func(Task)
 	report func(Progress)
 
+	// telling keeps reports of progress apart, of which last is the latest. It is held while somebody is told, and mu is not:
+	// who is told may ask the supervisor something.
+	telling sync.Mutex
+	last    Progress
+
 	mu     sync.Mutex
 	id     string
 	forget []func()
-	last   Progress
 	// news gets a value when the server has said something about the task: what it said last is heard.
 	news  chan struct{}
 	heard Task
@@ -151,8 +155,8 @@ type vigil struct {
 	answered map[string]bool
 	// side is the request for the result that is on its way while the task waits for input, nil if there is none.
 	side *sideRequest
-	// refused is how the server answered such a request with an error.
-	refused error
+	// refused is set when the server answered such a request with an error.
+	refused bool
 }
 
 func (s *Supervisor) newVigil(ctx context.Context, onTask func(Task)) *vigil {
@@ -178,8 +182,8 @@ func (v *vigil) listen(ctx context.Context) context.Context {
 		return ctx
 	}
 	return WithProgress(ctx, func(p Progress) {
-		v.mu.Lock()
-		defer v.mu.Unlock() // one at a time, also when a change of the status is told of
+		v.telling.Lock()
+		defer v.telling.Unlock() // one at a time, also when a change of the status is told of
 		v.last = p
 		v.report(p)
 	})
@@ -239,8 +243,8 @@ func (v *vigil) saw(t Task) {
 	if v.report == nil {
 		return
 	}
-	v.mu.Lock()
-	defer v.mu.Unlock()
+	v.telling.Lock()
+	defer v.telling.Unlock()
 	p := v.last
 	p.Message = t.Message
 	if p.Message == "" {
@@ -374,7 +378,7 @@ func (v *vigil) provide(ctx context.Context) error {
 	if len(v.seen.input) > 0 {
 		return v.update(ctx)
 	}
-	if v.side != nil || v.refused != nil {
+	if v.side != nil || v.refused {
 		return nil
 	}
 	sess, err := v.s.Session(ctx)
@@ -468,13 +472,17 @@ func (v *vigil) beside() (Answer, bool) {
 	}
 	v.side = nil
 	if r.err != nil {
-		if ClassOf(r.err) == ClassAnswered {
-			v.refused = r.err // perhaps the task's own error: its status tells
-		}
+		v.refused = ClassOf(r.err) == ClassAnswered // perhaps the task's own error: its status tells
 		return Answer{}, false
 	}
 	t := v.seen
 	t.Status = TaskCompleted // else the server would not have answered
+	var result struct {
+		IsError bool `json:"isError"`
+	}
+	if json.Unmarshal(r.result, &result) == nil && result.IsError {
+		t.Status = TaskFailed
+	}
 	v.saw(t)
 	return Answer{Result: r.result, Task: &t}, true
 }
