@@ -188,14 +188,16 @@ func (o *callOptions) run(cmd *cobra.Command, a *app, args []string) error {
 		return err
 	}
 	ctx, stop := a.working(ctx, "calling "+rest[0]+" of "+server.Name)
-	defer func() { stop() }()
+	defer stop()
 	return a.with(ctx, server, func(s *session.Supervisor) error {
+		ctx, stop := ctx, stop
 		words := o.words(cmd, a, args)
 		c, err := o.prepare(ctx, a, s, server, words, rest, source)
 		if toolargs.IsMissing(err) && a.canPrompt() {
 			stop()
 			c.arguments, err = a.askMissing(cmd.Context(), o.missing(c, rest[1:], source))
 			ctx, stop = a.working(cmd.Context(), "calling "+rest[0]+" of "+server.Name)
+			defer stop()
 		}
 		if err != nil {
 			return &serverError{server.Name, a.argumentError(words, c.tool, rest[1:], err)}

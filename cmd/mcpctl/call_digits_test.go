@@ -48,7 +48,7 @@ func randomCalls(r *rand.Rand, n int) []meantCall {
 			`"<&>"`, `"\u2028 é 日本 😀"`, `"{\"a\":1}"`, `"[1]"`, `"--timeout=1"`, `"\u0000\u001b[31m"`, `"\ud83d\ude00"`)
 	}
 	boolean := func() string { return pick("true", "false") }
-	var value func(depth int) (schema string, make func() string)
+	var value func(depth int) (schema string, produce func() string)
 	value = func(depth int) (string, func() string) {
 		kinds := 8
 		if depth > 0 {
@@ -72,11 +72,11 @@ func randomCalls(r *rand.Rand, n int) []meantCall {
 		case 7:
 			return `{}`, func() string { return pick(text(), number(), boolean(), "null", `[1e400,{"a":-0.0}]`, `{"b":[0.10]}`) }
 		case 8, 9:
-			items, make := value(depth - 1)
+			items, produce := value(depth - 1)
 			return `{"type":"array","items":` + items + `}`, func() string {
 				var list []string
 				for range r.IntN(4) {
-					list = append(list, make())
+					list = append(list, produce())
 				}
 				return "[" + strings.Join(list, ",") + "]"
 			}
@@ -93,10 +93,10 @@ func randomCalls(r *rand.Rand, n int) []meantCall {
 		var properties, members []string
 		for _, at := range r.Perm(len(names))[:1+r.IntN(6)] {
 			name, _ := json.Marshal(names[at])
-			schema, make := value(2)
+			schema, produce := value(2)
 			properties = append(properties, string(name)+":"+schema)
 			if r.IntN(4) > 0 {
-				members = append(members, string(name)+":"+make())
+				members = append(members, string(name)+":"+produce())
 			}
 		}
 		calls[i] = meantCall{

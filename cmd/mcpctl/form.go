@@ -110,13 +110,13 @@ func (w *formWalk) again(ctx context.Context, err error) (bool, error) {
 	if len(problems) == 0 {
 		problems = []*toolargs.UsageError{all}
 	}
-	any := false
+	found := false
 	for _, p := range problems {
 		field, ok := w.find(nil, p.Param)
 		if !ok {
 			continue
 		}
-		any = true
+		found = true
 		w.a.warn(formProblem(p))
 		field.Required = true
 		if text := w.form.Text(field); text != "" && !secretField(field) {
@@ -126,7 +126,7 @@ func (w *formWalk) again(ctx context.Context, err error) (bool, error) {
 			return true, err
 		}
 	}
-	return any, nil
+	return found, nil
 }
 
 // find returns the field of a path, as an error names it.

@@ -35,7 +35,7 @@ func fillWith(t *testing.T, f form, keys string) (object, screen string, err err
 }
 
 func TestFormsTakeAndLeaveOut(t *testing.T) {
-	const up, down, enter, clear = "\x1b[A", "\x1b[B", "\r", "\x15"
+	const up, down, enter, erase = "\x1b[A", "\x1b[B", "\r", "\x15"
 	prop := func(schema, required string) string {
 		return `{"type":"object","properties":{"a":` + schema + `},"required":[` + required + `]}`
 	}
@@ -48,7 +48,7 @@ func TestFormsTakeAndLeaveOut(t *testing.T) {
 		{"none chosen leaves out a list, whatever its least is", prop(`{"type":"array","items":{"enum":["x","y"]},"minItems":2}`, ""), "", enter, `{}`, ""},
 		{"none chosen is an empty list where it is required", prop(`{"type":"array","items":{"enum":["x","y"]}}`, `"a"`), "", enter, `{"a":[]}`, "a none"},
 		{"the default stands in the field", prop(`{"type":"string","default":"red wine"}`, ""), "", enter, `{"a":"red wine"}`, "red wine"},
-		{"a default taken away is left out", prop(`{"type":"string","default":"red"}`, ""), "", clear + enter, `{}`, ""},
+		{"a default taken away is left out", prop(`{"type":"string","default":"red"}`, ""), "", erase + enter, `{}`, ""},
 		{"a default is changed", prop(`{"type":"integer","default":90071992547409931}`, ""), "", "0" + enter, `{"a":900719925474099310}`, ""},
 		{"a default that does not fit is none", prop(`{"type":"integer","default":"x"}`, ""), "", enter, `{}`, ""},
 		{"the default of a list", prop(`{"type":"array","items":{"type":"integer"},"default":[1,2]}`, ""), "", enter, `{"a":[1,2]}`, "1, 2"},
@@ -66,15 +66,15 @@ func TestFormsTakeAndLeaveOut(t *testing.T) {
 		{"a union of types", prop(`{"anyOf":[{"type":"integer"},{"type":"boolean"}]}`, `"a"`), "", "x" + enter + "\x7ftrue" + enter, `{"a":true}`, `must be an integer or true or false, not "x"`},
 		{"no type takes text", prop(`{}`, `"a"`), "", "7" + enter, `{"a":"7"}`, "any"},
 		{"no type takes JSON", prop(`{}`, `"a"`), "", `{"x":[1e400]}` + enter, `{"a":{"x":[1e400]}}`, ""},
-		{"an object without properties is JSON", prop(`{"type":"object"}`, `"a"`), "", "x" + enter + clear + `{"b": 0.10}` + enter, `{"a":{"b":0.10}}`, "not valid JSON"},
-		{"a list of objects is JSON", prop(`{"type":"array","items":{"type":"object","required":["b"]}}`, `"a"`), "", "[{}]" + enter + clear + `[{"b":1}]` + enter, `{"a":[{"b":1}]}`, "missing required argument a[0].b"},
+		{"an object without properties is JSON", prop(`{"type":"object"}`, `"a"`), "", "x" + enter + erase + `{"b": 0.10}` + enter, `{"a":{"b":0.10}}`, "not valid JSON"},
+		{"a list of objects is JSON", prop(`{"type":"array","items":{"type":"object","required":["b"]}}`, `"a"`), "", "[{}]" + enter + erase + `[{"b":1}]` + enter, `{"a":[{"b":1}]}`, "missing required argument a[0].b"},
 		{"a tuple is JSON", prop(`{"type":"array","prefixItems":[{"type":"string"},{"type":"integer"}]}`, `"a"`), "", `["x",1]` + enter, `{"a":["x",1]}`, "JSON: [value, value]"},
-		{"a name twice in JSON", prop(`{"type":"object"}`, `"a"`), "", `{"b":1,"b":2}` + enter + clear + "{}" + enter, `{"a":{}}`, "the name b is there twice"},
+		{"a name twice in JSON", prop(`{"type":"object"}`, `"a"`), "", `{"b":1,"b":2}` + enter + erase + "{}" + enter, `{"a":{}}`, "the name b is there twice"},
 		{"a date", prop(`{"type":"string","format":"date"}`, `"a"`), "", "2026-02-30" + enter + "\x7f\x7f28" + enter, `{"a":"2026-02-28"}`, "must be a date such as 2026-01-31"},
 		{"a time", prop(`{"type":"string","format":"date-time"}`, `"a"`), "", "2026-01-31T12:00:00" + enter + "+02:00" + enter, `{"a":"2026-01-31T12:00:00+02:00"}`, "with its zone"},
-		{"a URL", prop(`{"type":"string","format":"uri"}`, `"a"`), "", "example.com" + enter + clear + "https://example.com/?a=b" + enter, `{"a":"https://example.com/?a=b"}`, "must be a URL"},
+		{"a URL", prop(`{"type":"string","format":"uri"}`, `"a"`), "", "example.com" + enter + erase + "https://example.com/?a=b" + enter, `{"a":"https://example.com/?a=b"}`, "must be a URL"},
 		{"a length and what it is", prop(`{"type":"string","minLength":2,"maxLength":3}`, `"a"`), "", "abcd" + enter + "\x7f" + enter, `{"a":"abc"}`, "string, 2 to 3 characters"},
-		{"a range and what it is", prop(`{"type":"number","minimum":0,"exclusiveMaximum":1e2}`, `"a"`), "", "100" + enter + clear + "-0.0" + enter, `{"a":-0.0}`, "must be less than 1e2, not 100"},
+		{"a range and what it is", prop(`{"type":"number","minimum":0,"exclusiveMaximum":1e2}`, `"a"`), "", "100" + enter + erase + "-0.0" + enter, `{"a":-0.0}`, "must be less than 1e2, not 100"},
 		{"draft-04's exclusive limit", prop(`{"type":"integer","minimum":1,"exclusiveMinimum":true}`, `"a"`), "", "1" + enter + "0" + enter, `{"a":10}`, "integer, more than 1"},
 		{"spaces of a text are kept, and of a number not", `{"properties":{"s":{"type":"string"},"n":{"type":"number"}},"required":["s","n"]}`, "", " x " + enter + " 5 " + enter, `{"s":" x ","n":5}`, ""},
 		{"an at sign is no file", prop(`{"type":"string"}`, `"a"`), "", "@file" + enter, `{"a":"@file"}`, ""},
@@ -148,8 +148,7 @@ func TestAFormEndsWithItsContext(t *testing.T) {
 func TestAFormThatCannotBeRightSaysWhy(t *testing.T) {
 	schema := json.RawMessage(`{"properties":{"a":{"type":"integer"}},"anyOf":[{"required":["b"]},{"required":["c"]}],"maxProperties":0}`)
 	_, screen, err := fillWith(t, form{schema: schema, required: true}, "1\r2\r3\r4\r5\r6\r")
-	var wrong *toolargs.UsageError
-	if !errors.As(err, &wrong) {
+	if _, ok := errors.AsType[*toolargs.UsageError](err); !ok {
 		t.Errorf("%v\n%s", err, screen)
 	}
 }

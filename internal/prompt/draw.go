@@ -42,8 +42,8 @@ func cut(text string, columns int) string {
 // mostAbout is how many lines explain a question: the field below them has to be found.
 const mostAbout = 3
 
-// folded breaks text into lines that fit, as many of them as are wanted. Its own line ends count as spaces.
-func folded(text string, columns, most int) []string {
+// folded breaks text that explains a question into lines that fit. Its own line ends count as spaces.
+func folded(text string, columns int) []string {
 	var lines []string
 	line := ""
 	for word := range strings.FieldsSeq(oneLine(text)) {
@@ -55,8 +55,8 @@ func folded(text string, columns, most int) []string {
 		default:
 			lines, line = append(lines, cut(line, columns)), word
 		}
-		if len(lines) == most {
-			lines[most-1] = cut(lines[most-1]+" …", columns)
+		if len(lines) == mostAbout {
+			lines[mostAbout-1] = cut(lines[mostAbout-1]+" …", columns)
 			return lines
 		}
 	}

@@ -114,7 +114,7 @@ func (a *Asker) heading(question, kind, about string, columns int) []string {
 		line += "  " + a.paint(Faint, kind)
 	}
 	lines := []string{line}
-	for _, l := range folded(about, columns-3, mostAbout) {
+	for _, l := range folded(about, columns-3) {
 		lines = append(lines, "  "+a.paint(Faint, l))
 	}
 	return lines
@@ -128,7 +128,7 @@ func (a *Asker) inputLines(ctx context.Context, f Field) (string, error) {
 	}
 	if f.About != "" {
 		columns, _ := a.size()
-		for _, l := range folded(f.About, columns-1, mostAbout) {
+		for _, l := range folded(f.About, columns-1) {
 			if _, err := io.WriteString(a.Out, l+"\r\n"); err != nil {
 				return "", err
 			}

@@ -168,7 +168,7 @@ func (l *list) explained(lines int) []string {
 	if lines < small {
 		return nil
 	}
-	return folded(l.about, l.columns-3, mostAbout)
+	return folded(l.about, l.columns-3)
 }
 
 // count returns how many are chosen.
@@ -419,7 +419,7 @@ func (a *Asker) chooseLines(ctx context.Context, l *list) ([]int, error) {
 		b.WriteString(", " + oneLine(l.kind))
 	}
 	b.WriteString("\r\n")
-	for _, line := range folded(l.about, columns-1, mostAbout) {
+	for _, line := range folded(l.about, columns-1) {
 		b.WriteString(line + "\r\n")
 	}
 	for i, o := range l.options {

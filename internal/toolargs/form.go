@@ -485,7 +485,7 @@ func (f *Field) read(text string) (*value, error) {
 		}
 		return nil, errors.New("a value is wanted")
 	}
-	begins := func(any string) bool { return strings.IndexByte(any, strings.TrimSpace(text)[0]) >= 0 }
+	begins := func(chars string) bool { return strings.IndexByte(chars, strings.TrimSpace(text)[0]) >= 0 }
 	switch {
 	case strings.TrimSpace(text) == "":
 		if allowed&typeString == 0 {

@@ -53,12 +53,12 @@ type maker func() *value
 // object returns the schema of a whole object, and a maker of such objects.
 func (g *generator) object() (string, maker) {
 	g.defs = nil
-	body, make := g.properties(3)
+	body, produce := g.properties(3)
 	schema := `{"type":"object",` + body
 	if len(g.defs) > 0 {
 		schema += `,"$defs":{` + strings.Join(g.defs, ",") + `}`
 	}
-	return schema + "}", make
+	return schema + "}", produce
 }
 
 // properties returns the keywords of an object.
@@ -66,7 +66,7 @@ func (g *generator) properties(depth int) (string, maker) {
 	type property struct {
 		name     string
 		required bool
-		make     maker
+		produce  maker
 	}
 	var list []property
 	var members, required []string
@@ -75,8 +75,8 @@ func (g *generator) properties(depth int) (string, maker) {
 		if slices.ContainsFunc(list, func(p property) bool { return p.name == name }) {
 			continue
 		}
-		schema, make := g.schema(depth)
-		p := property{name, g.IntN(2) == 0, make}
+		schema, produce := g.schema(depth)
+		p := property{name, g.IntN(2) == 0, produce}
 		list = append(list, p)
 		members = append(members, quoteJSON(name)+":"+schema)
 		if p.required {
@@ -91,7 +91,7 @@ func (g *generator) properties(depth int) (string, maker) {
 		v := newObject()
 		for _, p := range list {
 			if p.required || g.IntN(2) == 0 {
-				v.put(p.name, p.make())
+				v.put(p.name, p.produce())
 			}
 		}
 		return v
@@ -112,14 +112,14 @@ func (g *generator) schema(depth int) (string, maker) {
 	if depth > 0 {
 		switch g.IntN(12) {
 		case 0:
-			body, make := g.properties(depth - 1)
-			return `{"type":"object",` + body + `}`, make
+			body, produce := g.properties(depth - 1)
+			return `{"type":"object",` + body + `}`, produce
 		case 1:
-			items, make := g.schema(depth - 1)
+			items, produce := g.schema(depth - 1)
 			return `{"type":"array","items":` + items + `}`, func() *value {
 				v := newArray()
 				for range g.IntN(4) {
-					v.items = append(v.items, make())
+					v.items = append(v.items, produce())
 				}
 				return v
 			}
@@ -136,12 +136,12 @@ func (g *generator) schema(depth int) (string, maker) {
 			name := fmt.Sprintf("d%d", len(g.defs))
 			g.defs = append(g.defs, `"":{}`) // its place
 			at := len(g.defs) - 1
-			schema, make := g.schema(depth - 1)
+			schema, produce := g.schema(depth - 1)
 			g.defs[at] = `"` + name + `":` + schema
-			return `{"$ref":"#/$defs/` + name + `"}`, make
+			return `{"$ref":"#/$defs/` + name + `"}`, produce
 		case 6:
-			schema, make := g.schema(depth - 1)
-			return `{"allOf":[` + schema + `,{"description":"again"}]}`, make
+			schema, produce := g.schema(depth - 1)
+			return `{"allOf":[` + schema + `,{"description":"again"}]}`, produce
 		case 7: // a list of itself
 			name := fmt.Sprintf("d%d", len(g.defs))
 			g.defs = append(g.defs, `"`+name+`":{"type":"object","properties":{"v":{"type":"integer"},"next":{"$ref":"#/$defs/`+name+`"}}}`)
@@ -156,11 +156,11 @@ func (g *generator) schema(depth int) (string, maker) {
 				return v
 			}
 		case 8:
-			schema, make := g.schema(depth - 1)
+			schema, produce := g.schema(depth - 1)
 			return `{"type":"object","additionalProperties":` + schema + `}`, func() *value {
 				v := newObject()
 				for range g.IntN(3) {
-					v.put(g.name(), make())
+					v.put(g.name(), produce())
 				}
 				return v
 			}
@@ -171,12 +171,12 @@ func (g *generator) schema(depth int) (string, maker) {
 
 func (g *generator) scalar() (string, maker) {
 	null := &value{kind: kindNull, literal: "null"}
-	orNull := func(make maker) maker {
+	orNull := func(produce maker) maker {
 		return func() *value {
 			if g.IntN(3) == 0 {
 				return null
 			}
-			return make()
+			return produce()
 		}
 	}
 	switch g.IntN(12) {
@@ -270,11 +270,11 @@ func (g *generator) number() *value {
 func (g *generator) valid(t *testing.T) (json.RawMessage, *value) {
 	t.Helper()
 	for range 100 {
-		schema, make := g.object()
+		schema, produce := g.object()
 		if !json.Valid([]byte(schema)) {
 			t.Fatalf("the generator wrote %s", schema)
 		}
-		v := make()
+		v := produce()
 		if Check(v.json(), json.RawMessage(schema)) == nil {
 			return json.RawMessage(schema), v
 		}
@@ -286,7 +286,8 @@ func (g *generator) valid(t *testing.T) (json.RawMessage, *value) {
 // TestAllFormsOfWordsMakeTheSameObject is the first property: key=value words, key:=JSON words and the whole object.
 func TestAllFormsOfWordsMakeTheSameObject(t *testing.T) {
 	wholes, all := 0, 0
-	seeded(t, 3000, func(t *testing.T, g *generator) {
+	seeded(t, 1000, func(t *testing.T, g *generator) {
+		t.Helper()
 		schema, want := g.valid(t)
 		built := func(how string, in Input) {
 			t.Helper()
@@ -338,7 +339,8 @@ func TestAllFormsOfWordsMakeTheSameObject(t *testing.T) {
 
 // TestEveryMemberLaidOverTheRestMakesTheWhole gives some members as an object, and the others as words over it.
 func TestEveryMemberLaidOverTheRestMakesTheWhole(t *testing.T) {
-	seeded(t, 1000, func(t *testing.T, g *generator) {
+	seeded(t, 500, func(t *testing.T, g *generator) {
+		t.Helper()
 		schema, want := g.valid(t)
 		given := newObject()
 		for _, m := range want.members {
@@ -367,7 +369,8 @@ func TestEveryMemberLaidOverTheRestMakesTheWhole(t *testing.T) {
 
 // TestExamplesOfRandomSchemasAreValid is the third property: the example call parses, and the check accepts it.
 func TestExamplesOfRandomSchemasAreValid(t *testing.T) {
-	seeded(t, 3000, func(t *testing.T, g *generator) {
+	seeded(t, 1000, func(t *testing.T, g *generator) {
+		t.Helper()
 		schema, _ := g.object()
 		line := strings.Join(Example(json.RawMessage(schema)), " ")
 		if strings.Contains(line, "$'") {
@@ -388,7 +391,8 @@ func TestExamplesOfRandomSchemasAreValid(t *testing.T) {
 // TestFormsTakeWhatTheyShow holds that each field of a form, filled in with the text that stands for a valid value, makes
 // that value, and that no field accepts what the check refuses.
 func TestFormsTakeWhatTheyShow(t *testing.T) {
-	seeded(t, 3000, func(t *testing.T, g *generator) {
+	seeded(t, 1000, func(t *testing.T, g *generator) {
+		t.Helper()
 		schema, want := g.valid(t)
 		form, err := NewForm(schema, nil)
 		if err != nil {

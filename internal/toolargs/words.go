@@ -83,7 +83,7 @@ func (b *builder) known(w string) (item, bool) {
 	ok := false
 	for i := 0; i < len(w) && i <= names.longest; i++ {
 		switch {
-		case w[i] == '=' && names.is[w[:i]] && !(ok && found.json && len(found.key) == i-1):
+		case w[i] == '=' && names.is[w[:i]] && (!ok || !found.json || len(found.key) != i-1):
 			found, ok = item{form: formAssign, key: w[:i], text: w[i+1:]}, true
 		case strings.HasPrefix(w[i:], ":=") && names.is[w[:i]]:
 			found, ok = item{form: formAssign, key: w[:i], text: w[i+2:], json: true}, true
