@@ -63,6 +63,12 @@ type app struct {
 	loginTold sync.Once
 	// questions asks the person at the terminal, nil until something is asked.
 	questions *prompt.Asker
+	// logLevel is from which level on log messages of servers are shown, "" if nobody said so.
+	logLevel string
+	// listeners are told of what servers say unasked, and listens is set when they are to be heard also while no request is
+	// on its way. See [app.heardBy].
+	listeners []func(server string, n session.Notification)
+	listens   bool
 	// unverified are the servers of which it was said that their certificate is not checked.
 	unverified sync.Map
 }

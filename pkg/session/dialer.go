@@ -50,9 +50,11 @@ type Dialer struct {
 	// session or a supervisor (Close). If nil, nobody is told.
 	OnWait func(server string, wait time.Duration, why *Error)
 	// OnNotification is called with each notification of a server, from one goroutine at a time for a session. It must not
-	// block, nor wait for the end of a session or a supervisor (Close). If it is set, sessions over HTTP keep the stream open
-	// on which servers say what they are not asked; if nil, only what comes with the answers to requests is noticed.
+	// block, nor wait for the end of a session or a supervisor (Close). If nil, nobody is told.
 	OnNotification func(server string, n Notification)
+	// Listen says whether sessions over HTTP keep the stream open on which servers say what they are not asked. Without it,
+	// only what comes with the answers to requests is noticed.
+	Listen Listening
 	// LogDir is where the standard error of children is kept, one file for each server; see [LogFile]. It need not exist. If
 	// empty, only the last lines are kept, in memory.
 	LogDir string
@@ -506,7 +508,7 @@ func (o *opening) httpOptions(legacy bool) transport.HTTPOptions {
 func (o *opening) openHTTP(ctx context.Context, version string) (*Session, *Error) {
 	s := o.session()
 	opts := o.httpOptions(false)
-	opts.Notify, opts.OnListen, opts.Listen = s.hear, s.listened, o.d.OnNotification != nil
+	opts.Notify, opts.OnListen, opts.Listen = s.hear, s.listened, o.d.listen()
 	var handler auth.OAuthHandler
 	if o.d.OAuth != nil {
 		if handler = o.d.OAuth(o.server); handler != nil {

@@ -21,6 +21,24 @@ type Notification struct {
 	Params json.RawMessage
 }
 
+// Listening says when a session of the legacy era over HTTP keeps the stream open on which the server says what no answer to
+// a request carries.
+type Listening int
+
+const (
+	// ListenWhenUsed is when there is an OnNotification.
+	ListenWhenUsed Listening = iota
+	// ListenAlways is always.
+	ListenAlways
+	// ListenNever is never.
+	ListenNever
+)
+
+// listen reports whether sessions keep that stream open.
+func (d *Dialer) listen() bool {
+	return d.Listen == ListenAlways || d.Listen == ListenWhenUsed && d.OnNotification != nil
+}
+
 // toolsChanged is the notification that the list of tools is another one.
 const toolsChanged = "notifications/tools/list_changed"
 
