@@ -123,6 +123,17 @@ func (w *work) amount() string {
 	return strconv.FormatFloat(w.done, 'g', 4, 64)
 }
 
+// perSecond returns a rate with the digits that say something.
+func perSecond(rate float64) string {
+	switch {
+	case rate >= 1e6:
+		return strconv.FormatFloat(rate, 'g', 3, 64) + "/s"
+	case rate >= 10:
+		return strconv.FormatFloat(rate, 'f', 0, 64) + "/s"
+	}
+	return strconv.FormatFloat(rate, 'f', 1, 64) + "/s"
+}
+
 // times says how long it has taken, and how long it will still take, or how fast it goes. w.mu is held.
 func (w *work) times(elapsed time.Duration) string {
 	text := elapsed.Truncate(100 * time.Millisecond).String()
@@ -133,12 +144,10 @@ func (w *work) times(elapsed time.Duration) string {
 	case w.total > 0:
 		left := max(w.total-w.done, 0) / rate // seconds
 		if left < longestLeft.Seconds() {
-			text += ", " + time.Duration(math.Ceil(left)*float64(time.Second)).String() + " left"
+			text += ", " + time.Duration(math.Round(left)*float64(time.Second)).String() + " left"
 		}
-	case rate >= 10:
-		text += ", " + strconv.FormatFloat(rate, 'f', 0, 64) + "/s"
 	default:
-		text += ", " + strconv.FormatFloat(rate, 'f', 1, 64) + "/s"
+		text += ", " + perSecond(rate)
 	}
 	return text
 }
