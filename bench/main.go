@@ -1,7 +1,8 @@
 // Command bench measures mcpctl beside a bare go-sdk program that does the same: one call of a tool, from the start of
 // the process to its end, over HTTP and over stdio. The two take turns in one run on one machine, so that the ratios
 // mean something even where the times do not. Then it measures doctor: on a healthy server beside that call, on one that
-// hangs beside its limit, and on 200 servers of mixed health beside 20.
+// hangs beside its limit, and on 200 servers of mixed health beside 20. In between it takes results of 50 MB and tells the
+// peak memory as a multiple of the result.
 //
 //	go run ./bench [-doctor] [-runs N] [-max RATIO]
 //
@@ -81,7 +82,7 @@ func run(ctx context.Context, w io.Writer, runs int, most float64, doctorAlone b
 	if s.bare, err = build(ctx, dir, "./bench/bare"); err != nil {
 		return err
 	}
-	url, stop, err := serve(ctx, s.mcpctl)
+	url, stop, err := serve(ctx, s.mcpctl, "demo-server", "--http", "127.0.0.1:0")
 	if err != nil {
 		return err
 	}
@@ -92,6 +93,12 @@ func run(ctx context.Context, w io.Writer, runs int, most float64, doctorAlone b
 	var above []string
 	if !doctorAlone {
 		if above, err = benchCalls(ctx, w, s, most); err != nil {
+			return err
+		}
+		_, _ = fmt.Fprintln(w)
+	}
+	if !doctorAlone {
+		if err := benchLarge(ctx, w, s); err != nil {
 			return err
 		}
 		_, _ = fmt.Fprintln(w)
@@ -224,9 +231,9 @@ func build(ctx context.Context, dir, pkg string) (string, error) {
 	return out, nil
 }
 
-// serve starts the demonstration server over HTTP and returns its URL.
-func serve(ctx context.Context, mcpctl string) (url string, stop func(), err error) {
-	cmd := exec.CommandContext(ctx, mcpctl, "demo-server", "--http", "127.0.0.1:0")
+// serve starts a server over HTTP that tells its URL on standard error, and returns that.
+func serve(ctx context.Context, program string, args ...string) (url string, stop func(), err error) {
+	cmd := exec.CommandContext(ctx, program, args...)
 	pipe, err := cmd.StderrPipe()
 	if err != nil {
 		return "", nil, err

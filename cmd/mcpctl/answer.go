@@ -91,7 +91,10 @@ func (a *app) answer(f *answerFlags) error {
 			return usagef("--elicit-set: %s", err)
 		}
 	}
-	offered := session.Answers{Elicit: n.elicit, Refused: n.refused}
+	offered := session.Answers{Refused: n.refused}
+	if n.flags.elicit != "" || a.canPrompt() { // else nobody could accept
+		offered.Elicit = n.elicit
+	}
 	if f.sampleWith != "" {
 		var err error
 		if n.sampler, err = samplerOf(f.sampleWith); err != nil {
@@ -107,7 +110,11 @@ func (a *app) answer(f *answerFlags) error {
 		offered.Roots = func(context.Context, session.Question) (json.RawMessage, error) { return n.roots, nil }
 	}
 	a.answers = n
-	a.quickDialer().Answers = offered
+	d := a.quickDialer()
+	d.Answers = offered
+	if offered.Elicit != nil || offered.Sample != nil || offered.Roots != nil {
+		d.Listen = session.ListenWhenUsed
+	}
 	return nil
 }
 
@@ -123,6 +130,10 @@ func elicitKey(word string) string {
 // refused tells of a question that could not be asked here, and which flag allows it.
 func (n *answers) refused(q session.Question) {
 	switch q.Method {
+	case session.MethodElicit:
+		if e, err := parseElicitation(q.Params); err == nil {
+			n.declined(q.Server, e)
+		}
 	case session.MethodSample:
 		n.once(q.Server + " asks for a language model, and there is none; to give it one: --sample-with COMMAND")
 	case session.MethodRoots:
@@ -212,13 +223,18 @@ func (n *answers) elicit(ctx context.Context, q session.Question) (json.RawMessa
 		r, err = n.ask(ctx, q, e)
 	default:
 		r.Action = actionDecline
-		n.once(fmt.Sprintf("%s asks %s; declined, as there is nobody to ask; to answer: %s", q.Server, n.short(e), flagsFor(e)))
+		n.declined(q.Server, e)
 	}
 	if err != nil {
 		return nil, err
 	}
 	n.a.logger.InfoContext(ctx, "asked", "server", q.Server, "message", cutRunes(e.Message, noteLength), "answer", r.Action)
 	return compactJSON(r)
+}
+
+// declined tells of a question that nobody could be asked.
+func (n *answers) declined(server string, e elicitation) {
+	n.once(fmt.Sprintf("%s asks %s; declined, as there is nobody to ask; to answer: %s", server, n.short(e), flagsFor(e)))
 }
 
 // short is what a server asks, for a note.

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
+	"time"
 
 	"github.com/mcpctl/mcpctl/internal/iostreams"
 	"github.com/mcpctl/mcpctl/internal/prompt"
@@ -71,6 +73,12 @@ type app struct {
 	questions *prompt.Asker
 	// answers answers what servers ask, nil if they may ask nothing.
 	answers *answers
+	// logLevel is from which level on log messages of servers are shown, "" if nobody said so.
+	logLevel string
+	// listeners are told of what servers say unasked, and listens is set when they are to be heard also while no request is
+	// on its way. See [app.heardBy].
+	listeners []func(server string, n session.Notification)
+	listens   bool
 	// unverified are the servers of which it was said that their certificate is not checked.
 	unverified sync.Map
 }
@@ -94,6 +102,7 @@ func run(ctx context.Context, p process) int {
 		return completeLine(ctx, p)
 	}
 	a := newApp(p)
+	a.io.Out, a.io.Err = output{&interruptible{ctx: ctx, w: p.io.Out}}, &interruptible{ctx: ctx, w: p.io.Err}
 	a.keyring = newKeyringReader(ctx, p.readKeyring)
 	a.hideSecretWords()
 	root := newRootCmd(a)
@@ -207,6 +216,48 @@ func (o output) Write(p []byte) (int, error) {
 		err = &outputError{err}
 	}
 	return n, err
+}
+
+// stuckWrite is how long a write may go on after Ctrl-C: one that somebody reads is over in less.
+const stuckWrite = 200 * time.Millisecond
+
+// interruptible is a stream whose writes end with a context: a pipe that nobody reads, and a terminal that was stopped,
+// would keep us for ever. A write that is left behind ends with the process, and nothing follows it.
+type interruptible struct {
+	ctx context.Context //nolint:containedctx // the life of the run
+	w   io.Writer
+
+	stuck atomic.Bool
+}
+
+// Write writes p, or as much of it as is taken until the context ends.
+func (o *interruptible) Write(p []byte) (int, error) {
+	if o.stuck.Load() {
+		return 0, o.ctx.Err()
+	}
+	type written struct {
+		n   int
+		err error
+	}
+	done := make(chan written, 1)
+	go func() {
+		n, err := o.w.Write(p)
+		done <- written{n, err}
+	}()
+	select {
+	case end := <-done:
+		return end.n, end.err
+	case <-o.ctx.Done():
+	}
+	timer := time.NewTimer(stuckWrite)
+	defer timer.Stop()
+	select {
+	case end := <-done:
+		return end.n, end.err
+	case <-timer.C:
+		o.stuck.Store(true)
+		return 0, o.ctx.Err()
+	}
 }
 
 // masked masks secrets in each write by itself, so nothing is held back. Its users write whole lines.

@@ -49,6 +49,13 @@ func (h heardFile) all() string {
 // await returns when a text has been heard.
 func (h heardFile) await(t *testing.T, text string) {
 	t.Helper()
+	if !h.heard(text) {
+		t.Fatalf("no %q was heard, but\n%s", text, h.all())
+	}
+}
+
+// heard waits until a text has been heard, and reports false if that takes too long.
+func (h heardFile) heard(text string) bool {
 	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()
 	limit := time.NewTimer(20 * time.Second) // a busy machine
@@ -57,7 +64,8 @@ func (h heardFile) await(t *testing.T, text string) {
 		select {
 		case <-tick.C:
 		case <-limit.C:
-			t.Fatalf("no %q was heard, but\n%s", text, h.all())
+			return false
 		}
 	}
+	return true
 }

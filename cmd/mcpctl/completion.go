@@ -108,6 +108,8 @@ func completeFlag(name string) cobra.CompletionFunc {
 		return fixed(transportNames()...)
 	case "auth":
 		return fixed("auto", "none", "oauth")
+	case "log-level":
+		return cobra.FixedCompletions(append(logLevels(), logOff), cobra.ShellCompDirectiveNoFileComp|cobra.ShellCompDirectiveKeepOrder)
 	case "config", "ca-file", "cert-file", "key-file", "private-key", "trace", "smoke", "baseline", "write-baseline", "file":
 		return cobra.FixedCompletions(nil, cobra.ShellCompDirectiveDefault) // names of files
 	case "cwd", "save":

@@ -26,6 +26,13 @@ func (a *app) live(what string) (stop func()) { return a.liveOf(func() string { 
 // liveOf is live for something that changes: what is asked each time the line is shown. It may be called at any moment
 // until stop has returned.
 func (a *app) liveOf(what func() string) (stop func()) {
+	return a.drawn(what, func(elapsed time.Duration) string {
+		return fmt.Sprintf("%s … %s", render.OneLine(what()), elapsed.Truncate(100*time.Millisecond))
+	}, liveInterval)
+}
+
+// drawn is liveOf with a line of the caller's own for the time that has passed, drawn once in each interval.
+func (a *app) drawn(what func() string, line func(elapsed time.Duration) string, interval time.Duration) (stop func()) {
 	start := time.Now()
 	if !a.io.CanAnimate() || a.global.verbose > 0 || a.json() && a.io.StdoutTTY() {
 		var noting sync.Mutex
@@ -52,11 +59,10 @@ func (a *app) liveOf(what func() string) (stop func()) {
 			return
 		case <-time.After(liveDelay):
 		}
-		tick := time.NewTicker(liveInterval)
+		tick := time.NewTicker(interval)
 		defer tick.Stop()
 		for {
-			line := fmt.Sprintf("%s … %s", render.OneLine(what()), time.Since(start).Truncate(100*time.Millisecond))
-			a.showLive(render.Cut(a.redact.String(line), a.io.Width()-1))
+			a.showLive(render.Cut(a.redact.String(line(time.Since(start))), a.io.Width()-1))
 			select {
 			case <-done:
 				a.showLive("")

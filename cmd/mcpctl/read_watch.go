@@ -51,9 +51,7 @@ const (
 
 // follow prints a resource, and again each time it has changed.
 func (o *readOptions) follow(ctx context.Context, a *app, server config.Server, uri string) error {
-	if d := a.quickDialer(); d.OnNotification == nil {
-		d.OnNotification = func(string, session.Notification) {} // the stream is opened only for somebody who listens
-	}
+	a.quickDialer().Listen = session.ListenAlways
 	return a.with(ctx, server, func(s *session.Supervisor) error {
 		w := &watching{
 			o: o, a: a, s: s, server: server, uri: uri, begin: time.Now(),

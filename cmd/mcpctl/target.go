@@ -634,6 +634,12 @@ func (a *app) newDialer() *session.Dialer {
 	if a.trace != nil {
 		d.Trace = a.trace
 	}
+	if a.hears() {
+		d.OnNotification = a.notified
+		if !a.listens {
+			d.Listen = session.ListenNever
+		}
+	}
 	return d
 }
 
@@ -695,5 +701,8 @@ func (a *app) with(ctx context.Context, server config.Server, fn func(*session.S
 		a.tellEnd(server.Name, s)
 	}()
 	a.used = s
+	if err := a.askForLogs(ctx, s); err != nil {
+		return err
+	}
 	return fn(s)
 }

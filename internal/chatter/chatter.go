@@ -102,7 +102,7 @@ func (s *Server) hear(raw []byte, done <-chan struct{}, say func(text) error) {
 	case "tools/list":
 		_ = result(plain(`{"resultType":"complete","tools":[` +
 			`{"name":"bulk","inputSchema":{"type":"object","properties":{"size":{"type":"integer"},"kind":{"type":"string"}}},"annotations":{"readOnlyHint":false}},` +
-			`{"name":"say","inputSchema":{"type":"object","properties":{"times":{"type":"integer"},"every":{"type":"number"}}}},` +
+			`{"name":"say","inputSchema":{"type":"object","properties":{"before":{"type":"array"},"after":{"type":"array"},"times":{"type":"integer"},"every":{"type":"number"},"pause":{"type":"number"}}}},` +
 			`{"name":"wait","inputSchema":{"type":"object"}}]}`))
 	case "tools/call":
 		switch m.Params.Name {

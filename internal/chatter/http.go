@@ -118,7 +118,7 @@ type stream struct {
 	w  http.ResponseWriter
 	// done is closed when the client has closed it.
 	done <-chan struct{}
-	// cancelled are closed when the client gives a request up, by its id.
+	// all are the requests that are being answered on it.
 	all sync.WaitGroup
 }
 
@@ -129,9 +129,11 @@ func (x *streams) listen(w http.ResponseWriter, r *http.Request) {
 	st := &stream{w: w, done: r.Context().Done()}
 	x.open[id] = st
 	x.mu.Unlock()
+	st.mu.Lock() // the client may post before the flush is over
 	w.Header().Set("Content-Type", "text/event-stream")
 	_, _ = fmt.Fprintf(w, "event: endpoint\ndata: /post?stream=%s\n\n", id)
 	_ = http.NewResponseController(w).Flush()
+	st.mu.Unlock()
 	<-st.done
 	x.mu.Lock()
 	delete(x.open, id)

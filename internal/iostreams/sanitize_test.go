@@ -104,3 +104,16 @@ func FuzzSanitize(f *testing.F) {
 		}
 	})
 }
+
+// TestSanitizedInPieces writes what Sanitize returns, whatever stands where the pieces meet.
+func TestSanitizedInPieces(t *testing.T) {
+	for _, odd := range []string{"\x1b[31m", "\x1b]0;title\x1b\\", "é", "\xff", "\u202e", "\r\n", "\x1b", "\u009b2J"} {
+		for before := 32<<10 - 12; before <= 32<<10+2; before++ {
+			text := strings.Repeat("x", before) + odd + odd + "end"
+			var b strings.Builder
+			if err := WriteSanitized(&b, text); err != nil || b.String() != Sanitize(text) {
+				t.Errorf("%q after %d characters: %v", odd, before, err)
+			}
+		}
+	}
+}

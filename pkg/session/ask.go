@@ -43,6 +43,8 @@ const PersonLimit = 10 * time.Minute
 // Answers are what a client answers when a server asks. A function that is nil is not offered, and servers are told so.
 // They are called from several goroutines at once.
 //
+// What is not offered and asked all the same is answered with an error; elicitation is declined.
+//
 // A function returns the result as it goes over the wire. An error goes to the server as a JSON-RPC error, with the code
 // of the [RPCError] in it, if there is one.
 type Answers struct {
@@ -277,6 +279,9 @@ func (s *Session) reply(ctx context.Context, q Question) (json.RawMessage, error
 	if answer == nil {
 		if refused := s.ask.answers.Refused; refused != nil {
 			refused(q)
+		}
+		if q.Method == MethodElicit {
+			return json.RawMessage(`{"action":"decline"}`), nil // which a server understands that asks all the same
 		}
 		return nil, fmt.Errorf("%w: %w", &RPCError{Code: codeMethodNotFound, Message: "method not found: " + q.Method}, errNotOffered)
 	}

@@ -378,7 +378,7 @@ type hearer struct{ hear func(Notification) }
 
 // Hear calls fn with each notification of the server from now on, on this session and on each that replaces it, until stop
 // is called; one that is under way then may still come. fn must not block, nor wait for the end of a session or a
-// supervisor (Close). Over HTTP servers are heard between requests only with [Dialer].OnNotification, whatever that does.
+// supervisor (Close). Over HTTP servers are heard between requests only if [Dialer].Listen says so.
 func (s *Supervisor) Hear(fn func(Notification)) (stop func()) {
 	l := &hearer{fn}
 	s.mu.Lock()

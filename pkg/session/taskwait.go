@@ -445,9 +445,6 @@ func (v *vigil) update(ctx context.Context) error {
 
 // input answers one question of a server.
 func (s *Supervisor) input(ctx context.Context, method string, params json.RawMessage) (json.RawMessage, error) {
-	if s.dialer.Answers.to(method) == nil && method == MethodElicit {
-		return json.RawMessage(`{"action":"decline"}`), nil // so that the task can go on without
-	}
 	sess, err := s.Session(ctx)
 	if err != nil {
 		return nil, err

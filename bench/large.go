@@ -1,0 +1,56 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"path/filepath"
+	"text/tabwriter"
+)
+
+// largeBytes is the size of the results.
+const largeBytes = 50 << 20
+
+// benchLarge takes large results in each way in which they come and go, once each: what they take of memory hardly varies.
+func benchLarge(ctx context.Context, w io.Writer, s setting) error {
+	chatter, err := build(ctx, s.dir, "./bench/chatter")
+	if err != nil {
+		return err
+	}
+	url, stop, err := serve(ctx, chatter, "-http")
+	if err != nil {
+		return err
+	}
+	defer stop()
+	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+	_, _ = fmt.Fprintln(table, "a result of 50 MiB\tas\tms\tMiB\ttimes the result\t")
+	for _, way := range []struct {
+		name  string
+		words []string
+	}{
+		{"JSON", []string{url + "/mcp?answer=json"}},
+		{"SSE", []string{url + "/mcp?answer=sse"}},
+		{"stdio", []string{"--stdio", chatter}},
+	} {
+		for _, form := range []struct {
+			name, kind string
+			flags      []string
+		}{
+			{"text", "text", nil},
+			{"-o json", "text", []string{"-o", "json"}},
+			{"--jq", "text", []string{"--jq", ".result.content[0].text"}},
+			{"--save", "image", []string{"--save", filepath.Join(s.dir, "saved")}},
+		} {
+			args := append(append([]string{s.mcpctl, "call"}, way.words...), "bulk", fmt.Sprintf("size=%d", largeBytes), "kind="+form.kind)
+			_, code, f, err := measured(ctx, s.dir, append(args, form.flags...))
+			if err == nil && code != 0 {
+				err = fmt.Errorf("exit code %d", code)
+			}
+			if err != nil {
+				return fmt.Errorf("a large result over %s, %s: %w", way.name, form.name, err)
+			}
+			_, _ = fmt.Fprintf(table, "%s\t%s\t%.0f\t%.0f\t%.1f\t\n", way.name, form.name, f.ms, f.mib, f.mib*(1<<20)/largeBytes)
+		}
+	}
+	return table.Flush()
+}

@@ -1,0 +1,6 @@
+//go:build !linux
+
+package main
+
+// peakMemory is for Linux only.
+func peakMemory() {}
