@@ -150,6 +150,8 @@ type toolCall struct {
 	named string
 	// outputSchema is what the tool says that it returns, nil if it does not say.
 	outputSchema json.RawMessage
+	// forget drops the list that the tool is taken from, nil for a fresh one.
+	forget func()
 }
 
 func (o *callOptions) run(cmd *cobra.Command, a *app, args []string) error {
@@ -265,7 +267,7 @@ func (o *callOptions) prepare(ctx context.Context, a *app, s *session.Supervisor
 		}
 		if ok {
 			if c, err := o.build(a, readTools(known, server), server, named, words, source); err == nil {
-				c.remembered, c.repeatable = true, false
+				c.remembered, c.repeatable, c.forget = true, false, s.ForgetTools
 				return c, nil // else what is wrong is final only after a fresh list
 			}
 		}
@@ -399,7 +401,9 @@ func (o *callOptions) show(ctx context.Context, a *app, c toolCall, raw json.Raw
 		result.IsError = true
 	}
 	var saveErr error
-	doc.Warnings = c.checkOutput(result)
+	if doc.Warnings = c.checkOutput(result); len(doc.Warnings) > 0 && c.forget != nil {
+		c.forget() // perhaps the tool has another schema by now
+	}
 	if o.save != "" {
 		doc.Saved, saveErr = a.save(o.save, c, result)
 		doc.Warnings = append(doc.Warnings, result.Warnings()...)
