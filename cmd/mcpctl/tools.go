@@ -38,9 +38,9 @@ parameters, what a call may do, and a call of it.
 SERVER is a name of the configuration, a URL, or demo; --stdio "COMMAND LINE" or
 -- COMMAND starts a server that is not configured.
 
---grep leaves the tools that have all its words, in whatever case, in their name,
-title or description, or in those of their parameters. It exits with 1 if there
-are none.
+--grep leaves the tools that have all its words, in whatever case, in their
+name, title or description, or in those of their parameters. It exits with 1 if
+there are none.
 
 --all lists those of all enabled servers at once, or of those whose names match.
 One that fails is told of on stderr and hides no other; the exit code is 1 then.
