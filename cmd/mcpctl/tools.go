@@ -336,7 +336,7 @@ func (o *toolsOptions) run(cmd *cobra.Command, a *app, args []string) error {
 		if len(rest) == 0 {
 			return o.showAll(ctx, a, server, list)
 		}
-		named := o.serverFlags.words(cmd, a, args)
+		named := o.words(cmd, a, args)
 		t, ok := list.find(rest[0])
 		if !ok {
 			return &serverError{server.Name, list.unknown(a, server.Name, named, rest[0])}
