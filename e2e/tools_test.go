@@ -27,7 +27,7 @@ func TestExamplesOfEverything(t *testing.T) {
 			t.Errorf("%s: no example, or a guess:\n%s", name, page)
 			continue
 		}
-		line := found[1]
+		line := strings.Replace(found[1], "mcpctl", mcpctl, 1)
 		switch name {
 		case "echo", "get-sum", "get-structured-content", "get-tiny-image", "get-resource-links":
 		default: // they take long, ask, or reach the network

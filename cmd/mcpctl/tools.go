@@ -38,9 +38,9 @@ parameters, what a call may do, and a call of it.
 SERVER is a name of the configuration, a URL, or demo; --stdio "COMMAND LINE" or
 -- COMMAND starts a server that is not configured.
 
---grep leaves the tools that have all its words, in whatever case, in their name,
-title or description, or in those of their parameters. It exits with 1 if there
-are none.
+--grep leaves the tools that have all its words, in whatever case, in their
+name, title or description, or in those of their parameters. It exits with 1 if
+there are none.
 
 --all lists those of all enabled servers at once, or of those whose names match.
 One that fails is told of on stderr and hides no other; the exit code is 1 then.
@@ -336,7 +336,7 @@ func (o *toolsOptions) run(cmd *cobra.Command, a *app, args []string) error {
 		if len(rest) == 0 {
 			return o.showAll(ctx, a, server, list)
 		}
-		named := o.serverFlags.words(cmd, a, args)
+		named := o.words(cmd, a, args)
 		t, ok := list.find(rest[0])
 		if !ok {
 			return &serverError{server.Name, list.unknown(a, server.Name, named, rest[0])}

@@ -133,11 +133,10 @@ func signature(s Screen, name string, params []string) string {
 		}
 	}
 	lines = append(lines, current)
-	out := s.Paint(Strong, name) + "("
-	for _, l := range lines {
-		out += "\n" + indent + Cut(l, s.Width-len(indent))
+	for i, l := range lines {
+		lines[i] = indent + Cut(l, s.Width-len(indent))
 	}
-	return out
+	return s.Paint(Strong, name) + "(\n" + strings.Join(lines, "\n")
 }
 
 // grid is the table of the members of an object.
@@ -209,7 +208,8 @@ func (g grid) write(b *strings.Builder) {
 		return
 	}
 	line := func(cells []string, style Style) string {
-		out := strings.Repeat(" ", indent)
+		var out strings.Builder
+		out.WriteString(strings.Repeat(" ", indent))
 		for i, w := range widths {
 			if w == 0 {
 				continue
@@ -221,9 +221,9 @@ func (g grid) write(b *strings.Builder) {
 			} else {
 				text = g.screen.Paint(style, text)
 			}
-			out += text + padding + gap
+			out.WriteString(text + padding + gap)
 		}
-		return out + g.screen.Paint(style, cells[3])
+		return out.String() + g.screen.Paint(style, cells[3])
 	}
 	b.WriteString(strings.TrimRight(line(append(titles, "DESCRIPTION"), Faint), " ") + "\n")
 	for _, r := range g.rows {

@@ -127,7 +127,7 @@ func (s *schema) row(path, name string, n *value, required bool) Row {
 	p := s.describe(name, n, required)
 	r := Row{Path: path, Type: p.Type, Required: p.Required, Description: p.Description}
 	if d, _, err := parse(string(p.Default)); err == nil {
-		r.Default = literalText(d, 60) // more of it is no help
+		r.Default = literalText(d) // more of it is no help
 	}
 	if n == nil {
 		return r
@@ -152,7 +152,7 @@ func (s *schema) row(path, name string, n *value, required bool) Row {
 		const few = 3
 		var texts []string
 		for _, e := range examples.items[:min(few, len(examples.items))] {
-			texts = append(texts, literalText(e, 60))
+			texts = append(texts, literalText(e))
 		}
 		r.Notes = append(r.Notes, "for example "+strings.Join(texts, ", "))
 	}
@@ -165,7 +165,7 @@ func (s *schema) row(path, name string, n *value, required bool) Row {
 // choices says which values are allowed.
 func choices(list []*value) string {
 	if len(list) == 1 {
-		return "always " + literalText(list[0], 60)
+		return "always " + literalText(list[0])
 	}
 	shown := list
 	if len(list) > mostChoices+1 { // instead of one more the note would say that there is one more
@@ -173,7 +173,7 @@ func choices(list []*value) string {
 	}
 	texts := make([]string, len(shown))
 	for i, v := range shown {
-		texts[i] = literalText(v, 60)
+		texts[i] = literalText(v)
 	}
 	text := "one of " + strings.Join(texts, ", ")
 	if more := len(list) - len(shown); more > 0 {
@@ -182,8 +182,9 @@ func choices(list []*value) string {
 	return text
 }
 
-// literalText returns a value as people write it, cut to a number of characters.
-func literalText(v *value, most int) string {
+// literalText returns a value as people write it, cut to what a line has room for.
+func literalText(v *value) string {
+	const most = 60
 	if v.kind == kindString {
 		return show(cut(v.text, most))
 	}
