@@ -28,8 +28,10 @@ type process struct {
 	// readKeyring returns a secret of the system's keyring, nil where there is none.
 	readKeyring func(service, user string) (string, error)
 	// kill is closed when all children must be killed at once.
-	kill  <-chan struct{}
-	build build
+	kill <-chan struct{}
+	// interrupts lets a command take Ctrl-C for itself, nil where nobody presses it.
+	interrupts *interrupts
+	build      build
 }
 
 // app is what the commands of one run share.
@@ -63,6 +65,8 @@ type app struct {
 	loginTold sync.Once
 	// questions asks the person at the terminal, nil until something is asked.
 	questions *prompt.Asker
+	// shell is set while lines of a shell are carried out: each uses this app.
+	shell *shellState
 	// unverified are the servers of which it was said that their certificate is not checked.
 	unverified sync.Map
 }
@@ -123,6 +127,7 @@ func (a *app) finish(ctx context.Context, err error) int {
 	if f.reported {
 		return f.code
 	}
+	a.shell.adapt(&f)
 	if a.json() {
 		doc := errorDocument{Version: documentVersion, Error: f.body(), Session: a.sessionBody()}
 		if err := a.writeDocument(doc); err != nil {
@@ -211,7 +216,7 @@ func (m masked) Write(p []byte) (int, error) {
 }
 
 // warn writes text, whole lines, to standard error. There is nobody to tell when that fails.
-func (a *app) warn(text string) { _, _ = io.WriteString(a.errOut(), text) }
+func (a *app) warn(text string) { _, _ = io.WriteString(a.errOut(), a.shell.speak(text)) }
 
 // note tells a person something beside the output.
 func (a *app) note(text string) { a.warn("mcpctl: note: " + text + "\n") }

@@ -97,7 +97,7 @@ const helpWidth = 80
 const sharedKey = "shared"
 
 func (a *app) writeHelp(text string) error {
-	_, err := io.WriteString(a.io.Out, text)
+	_, err := io.WriteString(a.io.Out, a.shell.explain(text))
 	return err
 }
 

@@ -90,10 +90,12 @@ func newRootCmd(a *app) *cobra.Command {
 	}
 	list, get, status := newListCmd(a), newGetCmd(a), newStatusCmd(a)
 	tools, call, ping, doctor := newToolsCmd(a), newCallCmd(a), newPingCmd(a), newDoctorCmd(a)
-	a.registerFrom(list, get, status, tools, call, ping, doctor)
+	shell := newShellCmd(a)
+	a.registerFrom(list, get, status, tools, call, ping, doctor, shell)
 	add(groupServers, newAddCmd(a), newImportCmd(a), newExportCmd(a), list, get, newSetCmd(a), newRenameCmd(a), newRemoveCmd(a), newEnableCmd(a), newDisableCmd(a))
 	add(groupUse, tools, call)
 	add(groupUse, ping, doctor)
+	add(groupUse, shell)
 	add(groupOther, newConfigCmd(a), newCompletionCmd(), newVersionCmd(a), newDemoServerCmd(a))
 	help := newHelpCmd(a)
 	help.GroupID = groupOther
@@ -101,7 +103,9 @@ func newRootCmd(a *app) *cobra.Command {
 	root.AddCommand(status)
 	root.AddCommand(extraCommands()...)
 	root.InitDefaultHelpFlag()
-	finishFlags(root)
+	if a.shell == nil { // whose lines each have commands of their own, and complete otherwise
+		finishFlags(root)
+	}
 	return root
 }
 
@@ -146,6 +150,9 @@ func (a *app) prepare(cmd *cobra.Command) error {
 			level = slog.LevelDebug
 		}
 		a.logger = slog.New(slog.NewTextHandler(a.errOut(), &slog.HandlerOptions{Level: level}))
+	}
+	if a.shell != nil {
+		return a.shell.prepare(cmd)
 	}
 	return a.beginTrace(cmd)
 }

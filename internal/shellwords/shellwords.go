@@ -335,10 +335,14 @@ func (s *scanner) bracket() {
 	}
 	n, closed := structure(s.text[s.pos:])
 	switch {
-	case closed && json.Valid([]byte(s.text[s.pos:s.pos+n])):
-		s.take(n)
-		return
-	case !closed && plausible(s.text[s.pos:]):
+	case closed:
+		// A backslash at the end of a line stands in no JSON, so it is the shell's.
+		if text := strings.ReplaceAll(s.text[s.pos:s.pos+n], "\\\n", ""); json.Valid([]byte(text)) {
+			s.word.WriteString(text)
+			s.pos += n
+			return
+		}
+	case plausible(s.text[s.pos:]):
 		s.structure = true
 	}
 	s.take(1)

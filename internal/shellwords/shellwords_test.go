@@ -26,6 +26,7 @@ func TestALineIsSplitAsAShellWould(t *testing.T) {
 		`a\ b ''`:                   {"a b", ""},
 		"'a\nb' c":                  {"a\nb", "c"},
 		"a \\\nb":                   {"a", "b"},
+		"{\"a\": \\\n1}":             {`{"a": 1}`},
 		`$'a\nb\'\x41\101\u00e9'`:   {"a\nb'AAé"},
 		`$HOME *.go ~ !x`:           {"$HOME", "*.go", "~", "!x"},
 		`f:={"a": [1, 2]} x`:        {`f:={"a": [1, 2]}`, "x"},
@@ -50,14 +51,14 @@ func TestALineIsSplitAsAShellWould(t *testing.T) {
 
 func TestAnErrorNamesTheColumn(t *testing.T) {
 	for line, want := range map[string]string{
-		`tools | head`:  "column 7: there is no | here",
-		`a; b`:          "column 2: there is no ; here",
-		`größe > x`:     "column 7: there is no > here",
-		`call 'a`:       "column 6: the quote ' is not closed",
-		`call x="a`:     "column 8: the quote \" is not closed",
-		"'a\nb' c | d":  "column 6: there is no | here",
-		`a \`:           "column 3: nothing behind the backslash",
-		"a \x00b":       "column 3: a NUL byte",
+		`tools | head`:   "column 7: there is no | here",
+		`a; b`:           "column 2: there is no ; here",
+		`größe > x`:      "column 7: there is no > here",
+		`call 'a`:        "column 6: the quote ' is not closed",
+		`call x="a`:      "column 8: the quote \" is not closed",
+		"'a\nb' c | d":   "column 6: there is no | here",
+		`a \`:            "column 3: nothing behind the backslash",
+		"a \x00b":        "column 3: a NUL byte",
 		`call x=$'\000'`: "column 10: a NUL byte",
 	} {
 		_, err := shellwords.Split(line)
