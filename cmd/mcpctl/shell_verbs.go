@@ -29,6 +29,7 @@ func (sh *shellState) extend(root *cobra.Command) {
 		c.GroupID = groupShell
 		root.AddCommand(c)
 	}
+	root.InitDefaultHelpCmd()
 	help, _, err := root.Find([]string{"help"})
 	if err != nil {
 		return
@@ -45,7 +46,7 @@ func (sh *shellState) extend(root *cobra.Command) {
 // writeHelp lists the verbs, and what a person needs to begin.
 func (sh *shellState) writeHelp(root *cobra.Command) error {
 	var b strings.Builder
-	b.WriteString("A line is a command and its words, split as a shell would. JSON needs no quotes.\n")
+	b.WriteString("A line is a command and its words, as in a shell. JSON needs no quotes.\n")
 	for _, group := range root.Groups() {
 		var list strings.Builder
 		for _, c := range root.Commands() {
@@ -57,9 +58,9 @@ func (sh *shellState) writeHelp(root *cobra.Command) error {
 			b.WriteString("\n" + group.Title + "\n" + list.String())
 		}
 	}
-	b.WriteString("\nhelp COMMAND tells more of each; flags like -o json and --jq hold for their line.\n")
+	b.WriteString("\nhelp COMMAND tells more. Flags like -o json and --jq hold for their line.\n")
 	if sh.talking {
-		b.WriteString("Tab completes, Ctrl-R searches what was typed, Ctrl-C ends what runs, Ctrl-D this.\n")
+		b.WriteString("Tab completes, Ctrl-R finds old lines, Ctrl-C ends what runs, Ctrl-D the shell.\n")
 	}
 	return sh.a.writeHelp(b.String())
 }
