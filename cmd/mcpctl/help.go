@@ -287,7 +287,8 @@ const topicEnvironment = `Environment
   XDG_CACHE_HOME   where mcpctl remembers how servers were reached, and for an
                    hour the tools of those on other machines; doctor never
                    looks there
-  XDG_STATE_HOME   where mcpctl/logs keeps what servers write to stderr
+  XDG_STATE_HOME   where mcpctl/logs keeps what servers write to stderr, and
+                   mcpctl/history the lines that were typed in a shell
   NO_COLOR         no colours, when set and not empty
   CLICOLOR, CLICOLOR_FORCE
                    0: no colours; anything else in the second: colours always

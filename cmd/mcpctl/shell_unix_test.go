@@ -15,6 +15,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -23,6 +24,8 @@ import (
 
 	"github.com/creack/pty"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
 
 // typing is a shell on a terminal.
@@ -58,6 +61,22 @@ func (s *typing) then(keys, text string) {
 	}
 }
 
+// line types a line, and waits for a text and then for the next prompt: keys that come before it are the kernel's.
+func (s *typing) line(keys, text string) {
+	s.t.Helper()
+	s.then(keys+"\r", text)
+	limit := time.After(pingTime)
+	tick := time.NewTicker(20 * time.Millisecond) // polls another process
+	defer tick.Stop()
+	for !strings.HasSuffix(withoutSequences(s.out.String()[s.seen:]), "> ") {
+		select {
+		case <-limit:
+			s.t.Fatalf("no prompt after %q, but\n%q", keys, withoutSequences(s.out.String()[s.seen:]))
+		case <-tick.C:
+		}
+	}
+}
+
 func (s *typing) historyFile() string {
 	raw, err := os.ReadFile(filepath.Join(s.home, "state", "mcpctl", "history"))
 	if err != nil {
@@ -76,23 +95,22 @@ func TestAPersonInAShell(t *testing.T) {
 		s.then("ca"+tab, "call ")
 		s.then("wea"+tab, "weather ")
 		s.then(tab, "city=")
-		s.then("Paris\r", "Paris")
-		s.then("", "demo> ")
+		s.line("Paris", "\n")
 		s.then("call "+tab, "add ") // shows all
 		s.then("\x1b", "demo> ")
 		s.then(ctrlC, "^C")
 		s.then("call slow seconds=60\r", "… ")
 		s.then(ctrlC, "interrupted")
-		s.then("", "demo> ")
+		s.line("", "demo> ")
 		s.then("call echo message={\"a\":\r", "… ")
-		s.then("[1,\r2]}\r", "2]}\r\n")
-		s.then("_ --jq .tool\r", "echo")
-		s.then("call add a=1 b=2\x1b[D\x1b[D\x1b[D\x1b[D\x7f4\r", "6") // corrects the first number
-		s.then("\x1b[A", "a=4")                                    // the line before
+		s.line("[1,\r2]}", "2]}\r\n")
+		s.line("_ --jq .tool", "echo\r\n")
+		s.line("call add a=1 b=2\x1b[D\x1b[D\x1b[D\x1b[D\x7f4", "6\r\n") // corrects the first number
+		s.then("\x1b[A", "a=4")                                        // the line before
 		if err := pty.Setsize(s.pty, &pty.Winsize{Rows: 10, Cols: 24}); err != nil {
 			t.Fatal(err)
 		}
-		s.then("\r", "6")
+		s.line("", "6\r\n")
 		s.then("\x1b[200~call add a=1 b=1\ncall add a=2 b=2\x1b[201~\r", "4\r\n")
 		s.then(ctrlD, "")
 		code, out := s.end()
@@ -114,10 +132,9 @@ func TestHistoryOfAShell(t *testing.T) {
 		"call echo message=kept", " call echo message=spaced", "call echo message=x api_token=hunter2222",
 		"call echo {\"message\":\"x\",\"password\":\"hunter2222\"}", "call echo message=ghp_0123456789abcdefghijABCDEFGHIJ456789",
 	} {
-		s.then(line+"\r", "demo> ")
-		s.then("", "\r\n")
+		s.line(line, "\r\n")
 	}
-	s.then("call echo message=last\r", "last\r\n")
+	s.line("call echo message=last", "last\r\n")
 	s.then(ctrlD, "")
 	s.end()
 	want := "call echo message=kept\ncall echo message=last\n"
@@ -132,7 +149,7 @@ func TestHistoryOfAShell(t *testing.T) {
 	again := shellOn(t, 80, home, "demo")
 	again.then("", "demo> ")
 	again.then(ctrlR+"kep", "message=kept")
-	again.then("\r", "kept\r\n")
+	again.line("", "kept\r\n")
 	again.then("\x1b[A\x1b[A", "message=last")
 	again.then(ctrlC, "^C")
 	again.then("exit\r", "")
@@ -175,8 +192,8 @@ func TestAShellTellsOfALostSession(t *testing.T) {
 	s.then("call echo message=ab", "message=ab")
 	kill(t, pidFile)
 	s.then("", "the session was lost (")
-	s.then("c\r", "abc\r\n")
-	s.then("servers\r", "ready")
+	s.line("c", "abc\r\n")
+	s.line("servers", "ready")
 	s.then(ctrlD, "")
 	if code, out := s.end(); code != codeOK || !regexp.MustCompile(`note: sh .*: the session was lost \(.*killed.*\) and replaced in [\d.]+ m?s`).MatchString(withoutSequences(out)) {
 		t.Errorf("exit code %d: %s", code, withoutSequences(out))
@@ -214,7 +231,9 @@ func changing(t *testing.T) (url string, server *mcp.Server) {
 	})
 	addColour(server, "paint")
 	server.AddPrompt(&mcp.Prompt{Name: "greet", Arguments: []*mcp.PromptArgument{{Name: "colour", Required: true}}},
-		func(context.Context, *mcp.GetPromptRequest) (*mcp.GetPromptResult, error) { return &mcp.GetPromptResult{}, nil })
+		func(context.Context, *mcp.GetPromptRequest) (*mcp.GetPromptResult, error) {
+			return &mcp.GetPromptResult{}, nil
+		})
 	web := httptest.NewServer(mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return server }, nil))
 	t.Cleanup(func() {
 		web.CloseClientConnections()
@@ -246,9 +265,60 @@ func TestAShellNoticesThatToolsChanged(t *testing.T) {
 	server.RemoveTools("paint")
 	s.then("", "its tools changed: ")
 	s.then(ctrlC+"call sk"+tab, "sketch ")
-	s.then("loud=true\r", "painted by sketch")
+	s.line("loud=true", "painted by sketch")
 	s.then(ctrlD, "")
 	s.end()
+}
+
+// TestACompletionAsksTheServer for the values of a prompt's arguments and of a template's variables, and quotes them.
+func TestACompletionAsksTheServer(t *testing.T) {
+	url, server := changing(t)
+	server.AddResourceTemplate(&mcp.ResourceTemplate{Name: "wall", URITemplate: "wall://{colour}/top"},
+		func(context.Context, *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
+			return &mcp.ReadResourceResult{}, nil
+		})
+	server.AddResource(&mcp.Resource{Name: "floor", URI: "wall://floor"},
+		func(context.Context, *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
+			return &mcp.ReadResourceResult{}, nil
+		})
+	a, _ := newTestApp(t)
+	sh := newShell(a, pflag.NewFlagSet("", pflag.ContinueOnError))
+	defer sh.close(t.Context())
+	if _, err := sh.use(t.Context(), urlServer(url)); err != nil {
+		t.Fatal(err)
+	}
+	tree := sh.tree()
+	for _, form := range []string{"prompt SERVER NAME [ARG...]", "read SERVER URI"} {
+		name, _, _ := strings.Cut(form, " ")
+		if cmd, _, err := tree.Find([]string{name}); err != nil || cmd == tree {
+			tree.AddCommand(&cobra.Command{Use: form, Run: func(*cobra.Command, []string) {}})
+		}
+	}
+	sh.verbs = verbsOf(tree)
+	for line, want := range map[string][]string{
+		"prompt ":                   {"greet"},
+		"prompt greet ":             {"colour="},
+		"prompt greet colour=re":    {"colour=red", "colour='red wine'"},
+		"prompt greet colour='red ": {"colour='red wine'"},
+		"read wall://g":             {"wall://green/top"},
+		"read wall://f":             {"wall://floor"},
+		"call paint loud=":          {"loud=true", "loud=false"},
+		"call PA":                   {"paint"},
+		"call paint -o ":            {"text", "json"},
+		"call --output=j":           {"--output=json"},
+		"call --no-v":               {"--no-validate"},
+		"close ":                    {url},
+		"call x | ":                 nil,
+	} {
+		var got []string
+		c := sh.candidates(t.Context(), line)
+		for _, each := range c.Candidates {
+			got = append(got, each.Text)
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%s: %q, want %q", line, got, want)
+		}
+	}
 }
 
 // TestAShellIsReadAsItGoes by a driver that waits for each answer, while sessions are lost behind its back.

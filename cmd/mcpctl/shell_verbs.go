@@ -307,9 +307,14 @@ func (sh *shellState) exitCmd() *cobra.Command {
 func (sh *shellState) hello() string {
 	s := sh.supervisor()
 	if s == nil {
-		return "no server is in use yet: use NAME opens one, list shows those there are, help tells the rest"
+		return "no server is in use: use NAME opens one, list shows them, help tells the rest"
 	}
-	return sh.greeting(s) + "; help lists the commands, Ctrl-D ends"
+	info := s.Stats().Info
+	about := render.OneLine(strings.TrimSpace(info.ServerName + " " + info.ServerVersion))
+	if about == "" {
+		about = "protocol " + render.OneLine(info.ProtocolVersion)
+	}
+	return render.Cut(about, sh.a.errWidth()) + "\nhelp lists the commands, Ctrl-D ends"
 }
 
 // say writes a line to a person.

@@ -26,7 +26,7 @@ func TestALineIsSplitAsAShellWould(t *testing.T) {
 		`a\ b ''`:                   {"a b", ""},
 		"'a\nb' c":                  {"a\nb", "c"},
 		"a \\\nb":                   {"a", "b"},
-		"{\"a\": \\\n1}":             {`{"a": 1}`},
+		"{\"a\": \\\n1}":            {`{"a": 1}`},
 		`$'a\nb\'\x41\101\u00e9'`:   {"a\nb'AAé"},
 		`$HOME *.go ~ !x`:           {"$HOME", "*.go", "~", "!x"},
 		`f:={"a": [1, 2]} x`:        {`f:={"a": [1, 2]}`, "x"},
