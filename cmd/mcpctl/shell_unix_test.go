@@ -68,7 +68,7 @@ func (s *typing) line(keys, text string) {
 	limit := time.After(pingTime)
 	tick := time.NewTicker(20 * time.Millisecond) // polls another process
 	defer tick.Stop()
-	for !strings.HasSuffix(withoutSequences(s.out.String()[s.seen:]), "> ") {
+	for !strings.HasSuffix(strings.TrimRight(withoutSequences(s.out.String()[s.seen:]), "\r"), "> ") {
 		select {
 		case <-limit:
 			s.t.Fatalf("no prompt after %q, but\n%q", keys, withoutSequences(s.out.String()[s.seen:]))
