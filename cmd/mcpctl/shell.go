@@ -324,10 +324,10 @@ func sameEntry(a, b config.Server) bool {
 	bare := func(s config.Server) config.Server {
 		s = s.Clone()
 		s.ConnectTimeout, s.Timeout, s.MaxTimeout, s.Wait, s.SessionWait = 0, 0, 0, 0, 0
-		s.Sources = nil
+		s.Sources, s.Err = nil, nil
 		return s
 	}
-	return reflect.DeepEqual(bare(a), bare(b))
+	return reflect.DeepEqual(bare(a), bare(b)) //nolint:govet // the errors have been left out
 }
 
 // with runs fn on the session of a server that is held, within the limits that the line has for it. It reports whether

@@ -468,7 +468,7 @@ func (c *completer) promptArgument(ctx context.Context, typed string) (words []c
 func (c *completer) uris(ctx context.Context, typed string) (words []cobra.Completion, nospace bool) {
 	var r struct {
 		URI         string `json:"uri"`
-		Template    string `json:"uriTemplate"`
+		Template    string `json:"uriTemplate"` //nolint:tagliatelle // as MCP has it
 		Name        string `json:"name"`
 		Title       string `json:"title"`
 		Description string `json:"description"`

@@ -165,7 +165,7 @@ func (sh *shellState) complete(root *cobra.Command) ([]string, error) {
 	}
 	cmd, _, err := root.Find(words)
 	if err != nil || cmd == root || cmd.Parent() == nil {
-		return words, nil //nolint:nilerr // the command itself says what is wrong
+		return words, nil // the command itself says what is wrong
 	}
 	top := cmd
 	for top.Parent() != root {

@@ -139,7 +139,7 @@ func (sh *shellState) converse(ctx context.Context) error {
 			now.set(line, cancel)
 			sh.one(line, command)
 			stopped := line.Err() != nil
-			now.set(nil, nil)
+			now.set(ctx, nil)
 			cancel()
 			sh.keepLine(ctx, command)
 			if ctx.Err() != nil {
@@ -254,7 +254,7 @@ func (sh *shellState) passwords(words []string) []string {
 		for _, p := range toolargs.Params(schema) {
 			var says struct {
 				Format    string `json:"format"`
-				WriteOnly bool   `json:"writeOnly"`
+				WriteOnly bool   `json:"writeOnly"` //nolint:tagliatelle // as JSON Schema has it
 			}
 			if json.Unmarshal(p.Schema, &says) == nil && (says.Format == "password" || says.WriteOnly) {
 				names = append(names, p.Name)

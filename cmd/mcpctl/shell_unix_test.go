@@ -106,7 +106,7 @@ func TestAPersonInAShell(t *testing.T) {
 		s.line("[1,\r2]}", "2]}\r\n")
 		s.line("_ --jq .tool", "echo\r\n")
 		s.line("call add a=1 b=2\x1b[D\x1b[D\x1b[D\x1b[D\x7f4", "6\r\n") // corrects the first number
-		s.then("\x1b[A", "a=4")                                        // the line before
+		s.then("\x1b[A", "a=4")                                          // the line before
 		if err := pty.Setsize(s.pty, &pty.Winsize{Rows: 10, Cols: 24}); err != nil {
 			t.Fatal(err)
 		}
@@ -178,7 +178,7 @@ func TestASecondCtrlCEndsEverything(t *testing.T) {
 	if mine, all := taken.take(); mine || !all {
 		t.Errorf("the second: %v, %v", mine, all)
 	}
-	now.set(nil, nil)
+	now.set(t.Context(), nil)
 	if mine, all := taken.take(); !mine || all {
 		t.Error("one between two lines was not taken")
 	}
