@@ -2,11 +2,11 @@
 // the process to its end, over HTTP and over stdio. The two take turns in one run on one machine, so that the ratios
 // mean something even where the times do not. Then it measures doctor: on a healthy server beside that call, on one that
 // hangs beside its limit, and on 200 servers of mixed health beside 20. In between it takes results of 50 MB and tells the
-// peak memory as a multiple of the result.
+// peak memory as a multiple of the result, and measures calls through one shell beside a process for each.
 //
-//	go run ./bench [-doctor] [-runs N] [-max RATIO]
+//	go run ./bench [-doctor] [-shell] [-calls N] [-runs N] [-max RATIO]
 //
-// With -doctor that part alone is run. With -max the exit code is 1 if a ratio of a call, or that of doctor's peak
+// With -doctor or -shell that part alone is run. With -max the exit code is 1 if a ratio of a call, or that of doctor's peak
 // memory, is above it.
 package main
 
@@ -35,8 +35,10 @@ func main() {
 	runs := flag.Int("runs", 30, "how often each program is run")
 	most := flag.Float64("max", 0, "the highest ratio that is accepted, 0 for any")
 	doctor := flag.Bool("doctor", false, "measure doctor alone")
+	shell := flag.Bool("shell", false, "measure the shell alone")
+	calls := flag.Int("calls", 1000, "how many calls go through the shell, 0 for none")
 	flag.Parse()
-	if err := run(context.Background(), os.Stdout, *runs, *most, *doctor); err != nil {
+	if err := run(context.Background(), os.Stdout, *runs, *most, *doctor, *calls, *shell); err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(1)
 	}
@@ -69,7 +71,7 @@ func (s setting) calls() []pair {
 	}
 }
 
-func run(ctx context.Context, w io.Writer, runs int, most float64, doctorAlone bool) (err error) {
+func run(ctx context.Context, w io.Writer, runs int, most float64, doctorAlone bool, shellCalls int, shellAlone bool) (err error) {
 	dir, err := os.MkdirTemp("", "mcpctl-bench-")
 	if err != nil {
 		return err
@@ -91,6 +93,15 @@ func run(ctx context.Context, w io.Writer, runs int, most float64, doctorAlone b
 
 	_, _ = fmt.Fprintf(w, "%s %s/%s, %d CPUs, %d runs each, medians\n\n", runtime.Version(), runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), runs)
 	var above []string
+	if !doctorAlone && shellCalls > 0 {
+		if err := benchShell(ctx, w, s, shellCalls); err != nil {
+			return err
+		}
+		_, _ = fmt.Fprintln(w)
+	}
+	if shellAlone {
+		return nil
+	}
 	if !doctorAlone {
 		if above, err = benchCalls(ctx, w, s, most); err != nil {
 			return err

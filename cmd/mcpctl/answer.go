@@ -46,6 +46,8 @@ type answerFlags struct {
 	elicitSet  []string
 	sampleWith string
 	roots      []string
+	// held says that sessions are held, so that each line may answer otherwise.
+	held bool
 }
 
 func (f *answerFlags) register(flags *pflag.FlagSet) {
@@ -91,29 +93,50 @@ func (a *app) answer(f *answerFlags) error {
 			return usagef("--elicit-set: %s", err)
 		}
 	}
-	offered := session.Answers{Refused: n.refused}
-	if n.flags.elicit != "" || a.canPrompt() { // else nobody could accept
-		offered.Elicit = n.elicit
+	offered := session.Answers{Refused: func(q session.Question) { a.answers.Load().refused(q) }}
+	if n.flags.elicit != "" || f.held || a.canPrompt() { // else nobody could accept
+		offered.Elicit = func(ctx context.Context, q session.Question) (json.RawMessage, error) {
+			return a.answers.Load().elicit(ctx, q)
+		}
 	}
 	if f.sampleWith != "" {
 		var err error
 		if n.sampler, err = samplerOf(f.sampleWith); err != nil {
 			return err
 		}
-		offered.Sample = n.sample
+		offered.Sample = func(ctx context.Context, q session.Question) (json.RawMessage, error) {
+			return a.answers.Load().sample(ctx, q)
+		}
 	}
 	if len(f.roots) > 0 {
 		var err error
 		if n.roots, err = rootsOf(f.roots); err != nil {
 			return err
 		}
-		offered.Roots = func(context.Context, session.Question) (json.RawMessage, error) { return n.roots, nil }
+		offered.Roots = func(context.Context, session.Question) (json.RawMessage, error) {
+			return a.answers.Load().roots, nil
+		}
 	}
-	a.answers = n
+	a.answers.Store(n)
+	if a.shell != nil {
+		return n.fitsHeld() // what is offered was said when the sessions were opened
+	}
 	d := a.quickDialer()
 	d.Answers = offered
 	if offered.Elicit != nil || offered.Sample != nil || offered.Roots != nil {
 		d.Listen = session.ListenWhenUsed
+	}
+	return nil
+}
+
+// fitsHeld refuses what the servers of a shell have not been offered.
+func (n *answers) fitsHeld() error {
+	offered := n.a.quickDialer().Answers
+	switch {
+	case n.sampler != nil && offered.Sample == nil:
+		return usagef("--sample-with: servers are told when they are opened whether there is a model").hint("mcpctl shell SERVER --sample-with COMMAND")
+	case n.roots != nil && offered.Roots == nil:
+		return usagef("--root: servers are told when they are opened whether there are roots").hint("mcpctl shell SERVER --root DIR")
 	}
 	return nil
 }

@@ -177,10 +177,10 @@ func pagesRequired(server string, err error) (pages []page, e *session.Error) {
 func (a *app) visiting(ctx context.Context, server string, request func() error) error {
 	err := request()
 	pages, refusal := pagesRequired(server, err)
-	if refusal == nil || a.answers == nil {
+	n := a.answers.Load()
+	if refusal == nil || n == nil {
 		return err
 	}
-	n := a.answers
 	for _, p := range pages {
 		action, asked := n.flags.elicit, error(nil)
 		switch {

@@ -145,14 +145,14 @@ func TestNobodyIsAskedWhenNobodyWaits(t *testing.T) {
 		t.Fatal(err)
 	}
 	q := session.Question{Server: "s", Method: session.MethodElicit, Params: json.RawMessage(`{"message":"late"}`), Idle: true}
-	raw, err := a.answers.elicit(t.Context(), q)
+	raw, err := a.answers.Load().elicit(t.Context(), q)
 	if err != nil || string(raw) != `{"action":"decline"}` {
 		t.Errorf("%s, %v", raw, err)
 	}
 	if err := a.answer(&answerFlags{elicit: actionAccept}); err != nil {
 		t.Fatal(err)
 	}
-	if raw, err = a.answers.elicit(t.Context(), q); err != nil || string(raw) != `{"action":"accept","content":{}}` {
+	if raw, err = a.answers.Load().elicit(t.Context(), q); err != nil || string(raw) != `{"action":"accept","content":{}}` {
 		t.Errorf("%s, %v", raw, err)
 	}
 }

@@ -33,7 +33,9 @@ type process struct {
 	kill <-chan struct{}
 	// interrupt does what Ctrl-C does, for a question that has seen the key itself. If nil, nothing does.
 	interrupt func()
-	build     build
+	// interrupts lets a command take Ctrl-C for itself, nil where nobody presses it.
+	interrupts *interrupts
+	build      build
 }
 
 // app is what the commands of one run share.
@@ -71,14 +73,16 @@ type app struct {
 	loginTold sync.Once
 	// questions asks the person at the terminal, nil until something is asked.
 	questions *prompt.Asker
-	// answers answers what servers ask, nil if they may ask nothing.
-	answers *answers
-	// logLevel is from which level on log messages of servers are shown, "" if nobody said so.
-	logLevel string
+	// answers answers what servers ask, nil if they may ask nothing. In a shell each line has its own.
+	answers atomic.Pointer[answers]
+	// logLevel is from which level on log messages of servers are shown, nil if nobody said so.
+	logLevel atomic.Pointer[string]
 	// listeners are told of what servers say unasked, and listens is set when they are to be heard also while no request is
 	// on its way. See [app.heardBy].
 	listeners []func(server string, n session.Notification)
 	listens   bool
+	// shell is set while lines of a shell are carried out: each uses this app.
+	shell *shellState
 	// unverified are the servers of which it was said that their certificate is not checked.
 	unverified sync.Map
 }
@@ -143,6 +147,7 @@ func (a *app) finish(ctx context.Context, err error) int {
 	if hint := a.logHint(f); hint != "" {
 		f.addHint(hint)
 	}
+	a.shell.adapt(&f)
 	if a.json() {
 		doc := errorDocument{Version: documentVersion, Error: f.body(), Session: a.sessionBody()}
 		if err := a.writeDocument(doc); err != nil {
@@ -274,7 +279,7 @@ func (m masked) Write(p []byte) (int, error) {
 }
 
 // warn writes text, whole lines, to standard error. There is nobody to tell when that fails.
-func (a *app) warn(text string) { _, _ = io.WriteString(a.errOut(), text) }
+func (a *app) warn(text string) { _, _ = io.WriteString(a.errOut(), a.shell.speak(text)) }
 
 // note tells a person something beside the output.
 func (a *app) note(text string) { a.warn("mcpctl: note: " + text + "\n") }

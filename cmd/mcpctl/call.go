@@ -261,7 +261,11 @@ func (o *callOptions) read(ctx context.Context, a *app, words []string) (toolarg
 // named the server, and words are what follows.
 func (o *callOptions) prepare(ctx context.Context, a *app, s *session.Supervisor, server config.Server, named string, words []string, source toolargs.Source) (toolCall, error) {
 	if !o.dryRun && !o.detach {
-		known, ok, err := s.KnownTools(ctx)
+		known, ok := s.ListedTools() // on a session that is held
+		var err error
+		if !ok {
+			known, ok, err = s.KnownTools(ctx)
+		}
 		if err != nil {
 			return toolCall{tool: words[0]}, err
 		}
@@ -426,6 +430,7 @@ func (o *callOptions) show(ctx context.Context, a *app, c toolCall, raw json.Raw
 		a.note(fmt.Sprintf("%d more %s not shown (--max-chars %d)", missing, are, o.maxChars))
 	}
 	doc.Result, doc.Truncated = result.Raw, missing > 0
+	a.shell.keep(doc)
 	if result.IsError {
 		a.unread = codeTool
 	}

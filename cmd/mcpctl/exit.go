@@ -548,7 +548,7 @@ func (a *app) sessionBody() *sessionBody {
 	if a.used == nil {
 		return nil
 	}
-	stats := a.used.Stats()
+	stats := a.shell.news(a.used.Stats(), a.used)
 	if stats.Handshakes == 0 {
 		return nil
 	}

@@ -97,7 +97,7 @@ const helpWidth = 80
 const sharedKey = "shared"
 
 func (a *app) writeHelp(text string) error {
-	_, err := io.WriteString(a.io.Out, text)
+	_, err := io.WriteString(a.io.Out, a.shell.explain(text))
 	return err
 }
 
@@ -288,7 +288,8 @@ const topicEnvironment = `Environment
                    hour the tools of those on other machines; doctor never
                    looks there
   XDG_STATE_HOME   where mcpctl/logs keeps what servers write to stderr, for
-                   mcpctl logs
+                   mcpctl logs, and mcpctl/history the lines that were typed
+                   in a shell
   NO_COLOR         no colours, when set and not empty
   CLICOLOR, CLICOLOR_FORCE
                    0: no colours; anything else in the second: colours always

@@ -29,15 +29,29 @@ const killTime = 100 * time.Millisecond
 
 func main() {
 	// SIGHUP comes when the terminal is closed: the children have to be ended then, too.
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
-	ctx, cancel := context.WithCancel(ctx)
+	// The first signal ends ctx, the second everything, unless somebody has taken the interrupts.
+	ctx, end := context.WithCancel(context.Background())
 	kill := make(chan struct{})
 	done := make(chan struct{})
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	taken := new(interrupts)
 	go func() {
-		<-signals // the first ends ctx
-		<-signals
+		for ended := false; ; {
+			now := false
+			if s := <-signals; s == os.Interrupt {
+				var mine bool
+				if mine, now = taken.take(); mine {
+					continue
+				}
+			}
+			if ended || now {
+				break
+			}
+			ended = true
+			end()
+		}
+		end()
 		close(kill)
 		select {
 		case <-done:
@@ -65,16 +79,15 @@ func main() {
 		readKeyring: keyring.Get,
 		kill:        kill,
 		interrupt: func() {
-			cancel()
 			select {
 			case signals <- os.Interrupt:
 			default:
 			}
 		},
-		build: readBuild(version, commit, date),
+		interrupts: taken,
+		build:      readBuild(version, commit, date),
 	})
 	close(done)
-	cancel()
-	stop()
+	end()
 	os.Exit(code)
 }

@@ -121,7 +121,11 @@ func (o *promptOptions) run(cmd *cobra.Command, a *app, args []string) error {
 		ctx, stop := a.working(ctx, "getting "+rest[0]+" of "+server.Name)
 		defer stop()
 		start := time.Now()
-		raw, err := ask(ctx, s, "prompts/get", promptParams{rest[0], arguments})
+		var raw json.RawMessage
+		err = a.visiting(ctx, server.Name, func() (err error) {
+			raw, err = ask(ctx, s, "prompts/get", promptParams{rest[0], arguments})
+			return err
+		})
 		elapsed := time.Since(start)
 		stop()
 		if err != nil {

@@ -95,6 +95,8 @@ func newRootCmd(a *app) *cobra.Command {
 	a.registerFrom(list, get, status, tools, call, ping, doctor)
 	a.registerFrom(task, tasks)
 	a.registerFrom(resources, read, prompts, prompt, complete)
+	shell := newShellCmd(a)
+	a.registerFrom(shell)
 	add(groupServers, newAddCmd(a), newImportCmd(a), newExportCmd(a), list, get, newSetCmd(a), newRenameCmd(a), newRemoveCmd(a), newEnableCmd(a), newDisableCmd(a))
 	add(groupUse, tools, call)
 	add(groupUse, task, tasks)
@@ -103,6 +105,7 @@ func newRootCmd(a *app) *cobra.Command {
 	logs := newLogsCmd(a)
 	a.registerFrom(logs)
 	add(groupUse, logs)
+	add(groupUse, shell)
 	add(groupOther, newConfigCmd(a), newCompletionCmd(), newVersionCmd(a), newDemoServerCmd(a))
 	help := newHelpCmd(a)
 	help.GroupID = groupOther
@@ -110,7 +113,9 @@ func newRootCmd(a *app) *cobra.Command {
 	root.AddCommand(status)
 	root.AddCommand(extraCommands()...)
 	root.InitDefaultHelpFlag()
-	finishFlags(root)
+	if a.shell == nil { // whose lines each have commands of their own, and complete otherwise
+		finishFlags(root)
+	}
 	return root
 }
 
@@ -155,6 +160,9 @@ func (a *app) prepare(cmd *cobra.Command) error {
 			level = slog.LevelDebug
 		}
 		a.logger = slog.New(slog.NewTextHandler(a.errOut(), &slog.HandlerOptions{Level: level}))
+	}
+	if a.shell != nil {
+		return a.shell.prepare(cmd)
 	}
 	return a.beginTrace(cmd)
 }

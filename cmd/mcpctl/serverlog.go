@@ -47,11 +47,19 @@ func (a *app) listen(f *logFlags) error {
 	if level != "" && level != logOff && !slices.Contains(logLevels(), level) {
 		return usagef("--log-level: %q is none of %s, %s", f.level, strings.Join(logLevels(), ", "), logOff)
 	}
-	a.logLevel = level
+	a.logLevel.Store(&level)
 	if level != "" && level != logOff {
 		a.listens = true // they may come at any time
 	}
 	return nil
+}
+
+// logsFrom is the level of --log-level, "" without it.
+func (a *app) logsFrom() string {
+	if level := a.logLevel.Load(); level != nil {
+		return *level
+	}
+	return ""
 }
 
 // heardBy adds somebody who is told of each notification of the servers. It comes before anything is contacted. With
@@ -63,7 +71,7 @@ func (a *app) heardBy(always bool, listener func(server string, n session.Notifi
 
 // hears reports whether anybody wants to know of notifications.
 func (a *app) hears() bool {
-	return a.listens || len(a.listeners) > 0 || a.global.verbose > 0 && a.logLevel != logOff
+	return a.listens || len(a.listeners) > 0 || a.global.verbose > 0 && a.logsFrom() != logOff
 }
 
 // notified tells all who want to know of a notification.
@@ -79,7 +87,8 @@ func (a *app) notified(server string, n session.Notification) {
 // askForLogs asks a server for the log messages that --log-level wants, now and on each session that replaces this one.
 // That it cannot be had is no reason to fail; an error is that of the opening.
 func (a *app) askForLogs(ctx context.Context, s *session.Supervisor) error {
-	if a.logLevel == "" || a.logLevel == logOff {
+	level := a.logsFrom()
+	if level == "" || level == logOff {
 		return nil
 	}
 	sess, err := s.Session(ctx)
@@ -88,25 +97,25 @@ func (a *app) askForLogs(ctx context.Context, s *session.Supervisor) error {
 	}
 	name := render.OneLine(s.Server().Name)
 	if sess.Info().Capabilities.Logging == nil { //nolint:staticcheck // deprecated in the modern era, and servers still have it
-		a.note(name + ": the server does not announce logging, so --log-level " + a.logLevel + " is not sent")
+		a.note(name + ": the server does not announce logging, so --log-level " + level + " is not sent")
 		return nil
 	}
 	bounded, cancel := context.WithTimeout(ctx, logLevelTime)
 	defer cancel()
-	err = s.SetLogLevel(bounded, a.logLevel)
+	err = s.SetLogLevel(bounded, level)
 	switch {
 	case err == nil:
 	case ctx.Err() != nil:
 		return err
 	default:
-		a.warn("mcpctl: warning: --log-level " + a.logLevel + ": " + render.OneLine(err.Error()) + "\n")
+		a.warn("mcpctl: warning: --log-level " + level + ": " + render.OneLine(err.Error()) + "\n")
 	}
 	return nil
 }
 
 // showsLog reports whether a message of a level is shown. One of a level that does not exist may be of any.
 func (a *app) showsLog(level string) bool {
-	from := a.logLevel
+	from := a.logsFrom()
 	switch {
 	case from == logOff, from == "" && a.global.verbose == 0:
 		return false

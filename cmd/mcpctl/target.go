@@ -433,6 +433,9 @@ func (a *app) find(cmd *cobra.Command, f *serverFlags, args []string) (config.Se
 
 // findOne returns the server that one word names.
 func (a *app) findOne(ctx context.Context, f *serverFlags, word string) (config.Server, error) {
+	if server, held := a.shell.entry(word); held {
+		return server, nil
+	}
 	if isURL(word) {
 		return urlServer(word), nil
 	}
@@ -691,6 +694,9 @@ func (a *app) tellFloor(server config.Server) {
 
 // with opens a server for one command and runs fn. The output tells of its session.
 func (a *app) with(ctx context.Context, server config.Server, fn func(*session.Supervisor) error) (err error) {
+	if held, err := a.shell.with(ctx, server, fn); held {
+		return err
+	}
 	s, err := a.supervise(a.quickDialer(), server)
 	if err != nil {
 		return err

@@ -215,7 +215,10 @@ func (a *app) showDetached(ctx context.Context, c toolCall, words string) error 
 }
 
 // endsWithCommand reports whether a server ends with this command line, and its tasks with it.
-func (a *app) endsWithCommand(server config.Server) bool { return server.Command != "" }
+func (a *app) endsWithCommand(server config.Server) bool {
+	_, held := a.shell.entry(server.Name)
+	return server.Command != "" && !held
+}
 
 // detachedFromCommand is the error for --detach with a server that ends with the command line.
 func (a *app) detachedFromCommand(server config.Server, words string) error {

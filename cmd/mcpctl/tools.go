@@ -155,12 +155,7 @@ func (l toolList) unknown(a *app, server, words, name string) error {
 // empty list, and an error.
 func listTools(ctx context.Context, s *session.Supervisor, server string) (session.List, error) {
 	const method = "tools/list"
-	var list session.List
-	err := s.Do(ctx, session.Request{Name: method, Repeatable: true}, func(ctx context.Context, s *session.Session) error {
-		var err error
-		list, err = s.List(ctx, method)
-		return err
-	})
+	list, err := s.ListTools(ctx)
 	if err == nil && list.Incomplete && len(list.Items) == 0 {
 		e := &session.Error{Server: server, Phase: method, Class: session.ClassProtocol, Message: "the server sent no list of tools"}
 		if len(list.Problems) > 0 {
@@ -434,7 +429,9 @@ func (o *toolsOptions) showOne(ctx context.Context, a *app, server config.Server
 	case o.brief:
 		return o.writeAll(ctx, a, server, list)
 	}
-	return render.ToolPage(a.out(), a.screen(), t.page(words))
+	page := t.page(words)
+	page.Example = a.shell.speak(page.Example)
+	return render.ToolPage(a.out(), a.screen(), page)
 }
 
 func (a *app) printTools(ctx context.Context, server config.Server, list toolList) error {
@@ -463,7 +460,7 @@ func (a *app) tellProblems(list toolList) {
 
 // tellRecovery says, with -v, that the session was replaced on the way.
 func (a *app) tellRecovery() {
-	if a.used == nil || a.global.verbose == 0 {
+	if a.used == nil || a.global.verbose == 0 || a.shell != nil { // which has told already
 		return
 	}
 	if r := a.used.Stats().Recovery; r != nil {

@@ -105,6 +105,9 @@ func (a *app) unknownCommand(root *cobra.Command, args []string) error {
 	}
 	if a.isServer(ctx, word) {
 		server := toolargs.Quote(word)
+		if a.shell != nil {
+			return e.hint("%s is a server: use %s", server, server)
+		}
 		return e.hint("%s is a server; to see its tools: mcpctl tools %s", server, server)
 	}
 	var known []string

@@ -51,6 +51,15 @@ const (
 	keyKillEnd   // Ctrl-K: everything after it
 	keyKillWord  // Ctrl-W
 	keyResize    // the terminal has another size
+	keyBackTab
+	keyWordLeft      // Alt-B
+	keyWordRight     // Alt-F
+	keyKillWordRight // Alt-D
+	keyYank          // Ctrl-Y: what was killed last
+	keySearch        // Ctrl-R
+	keyClear         // Ctrl-L
+	keyAbort         // Ctrl-G
+	keyWake          // something else has happened
 )
 
 // key is a key that was pressed.
@@ -69,6 +78,8 @@ type keyReader struct {
 	reading bool
 	buf     []byte
 	err     error
+	// wake has next return keyWake. If nil, nothing does.
+	wake <-chan struct{}
 }
 
 type chunk struct {
@@ -125,6 +136,8 @@ func (r *keyReader) next(ctx context.Context, wait time.Duration) (key, error) {
 			r.got(c)
 		case <-ctx.Done():
 			return key{}, context.Cause(ctx)
+		case <-r.wake:
+			return key{kind: keyWake}, nil
 		case <-time.After(wait):
 			return key{}, errTick
 		}
@@ -212,6 +225,8 @@ func controlKey(c byte) keyKind {
 		return keyEnd
 	case 0x06:
 		return keyRight
+	case 0x07:
+		return keyAbort
 	case 0x08, 0x7f:
 		return keyBackspace
 	case '\t':
@@ -220,14 +235,20 @@ func controlKey(c byte) keyKind {
 		return keyEnter
 	case 0x0b:
 		return keyKillEnd
+	case 0x0c:
+		return keyClear
 	case 0x0e:
 		return keyDown
 	case 0x10:
 		return keyUp
+	case 0x12:
+		return keySearch
 	case 0x15:
 		return keyKillStart
 	case 0x17:
 		return keyKillWord
+	case 0x19:
+		return keyYank
 	}
 	return keyOther
 }
@@ -245,7 +266,7 @@ func parseEscape(b []byte) (key, int) {
 			return key{kind: keyEscape}, 1 // Escape, and then another key
 		}
 		_, n := utf8.DecodeRune(b[1:])
-		return key{}, 1 + n // with Alt
+		return key{kind: altKey(b[1])}, 1 + n
 	}
 	end := 2
 	for end < len(b) && b[end] >= 0x20 && b[end] <= 0x3f {
@@ -268,6 +289,21 @@ func parseEscape(b []byte) (key, int) {
 	return key{kind: sequenceKey(seq)}, n
 }
 
+// altKey is a key with Alt.
+func altKey(c byte) keyKind {
+	switch c {
+	case 'b', 'B':
+		return keyWordLeft
+	case 'f', 'F':
+		return keyWordRight
+	case 'd', 'D':
+		return keyKillWordRight
+	case 0x7f:
+		return keyKillWord
+	}
+	return keyOther
+}
+
 func sequenceKey(seq string) keyKind {
 	switch seq {
 	case "A":
@@ -288,6 +324,12 @@ func sequenceKey(seq string) keyKind {
 		return keyPageUp
 	case "6~":
 		return keyPageDown
+	case "Z":
+		return keyBackTab
+	case "1;5D", "1;3D", "5D":
+		return keyWordLeft
+	case "1;5C", "1;3C", "5C":
+		return keyWordRight
 	case "M":
 		return keyEnter // of the keypad
 	}

@@ -67,7 +67,17 @@ func LogDir(lookup func(string) (string, bool)) string {
 	})
 }
 
-// userDir returns the directory below mcpctl in the one that the XDG variable names, else a place by platform: a variable
+// HistoryFile returns the file for the lines that were typed in a shell: mcpctl/history in $XDG_STATE_HOME, else in the
+// platform's own place. It is "" when there is no such place; nothing is kept then.
+func HistoryFile(lookup func(string) (string, bool)) string {
+	return userDir(runtime.GOOS, lookup, "XDG_STATE_HOME", "history", map[string][]string{
+		"windows": {"LocalAppData", "mcpctl", "history"},
+		"darwin":  {"HOME", "Library", "Application Support", "mcpctl", "history"},
+		"":        {"HOME", ".local", "state", "mcpctl", "history"},
+	})
+}
+
+// userDir returns the place below mcpctl in the one that the XDG variable names, else a place by platform: a variable
 // and the elements below it.
 func userDir(goos string, lookup func(string) (string, bool), xdg, below string, places map[string][]string) string {
 	if dir, _ := lookup(xdg); filepath.IsAbs(dir) {

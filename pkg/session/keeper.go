@@ -112,7 +112,7 @@ func (s *Supervisor) keep() {
 		sess, open := s.current, s.opening
 		pause, ever := s.due()
 		if sess == nil && open == nil && ever && pause <= 0 {
-			open = s.begin(s.limits.Connect, s.patience())
+			open = s.begin(s.Limits().Connect, s.patience())
 		}
 		held := open != nil && !open.doomed
 		if held {
@@ -150,9 +150,9 @@ func (s *Supervisor) patience() time.Time {
 	}
 	s.keeper.woken = false
 	if s.generation > 0 {
-		return time.Now().Add(s.limits.SessionWait.Value)
+		return time.Now().Add(s.Limits().SessionWait.Value)
 	}
-	return time.Now().Add(s.limits.Wait.Value)
+	return time.Now().Add(s.Limits().Wait.Value)
 }
 
 // rest waits until an attempt is due, or something happens.

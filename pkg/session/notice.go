@@ -321,7 +321,7 @@ func (s *Supervisor) prepare(ctx context.Context, sess *Session) error {
 	sess.mu.Lock()
 	sess.heard = s.heard
 	sess.mu.Unlock()
-	ctx, cancel := withShare(ctx, acceptBound, s.limits.Connect.Value)
+	ctx, cancel := withShare(ctx, acceptBound, s.Limits().Connect.Value)
 	defer cancel()
 	var all sync.WaitGroup
 	var mu sync.Mutex
@@ -430,13 +430,24 @@ func (s *Supervisor) listed(list List, generation int) {
 // changed. A server that is kept has them listed again by itself when its session was replaced, so that a revived server
 // has its tools again; an [Event] tells if they are others.
 func (s *Supervisor) Tools(ctx context.Context) (List, error) {
+	if list, fresh := s.ListedTools(); fresh {
+		return list, nil
+	}
+	return s.ListTools(ctx)
+}
+
+// ListedTools returns the tools as they were listed on the current session, false if they were not, or if the server has
+// said since that they changed. Nothing is sent.
+func (s *Supervisor) ListedTools() (List, bool) {
 	s.mu.Lock()
+	defer s.mu.Unlock()
 	known := s.tools
 	fresh := known.known && !known.stale && s.current != nil && s.current.info.Generation == known.generation && s.current.Dead() == nil
-	s.mu.Unlock()
-	if fresh {
-		return known.list, nil
-	}
+	return known.list, fresh
+}
+
+// ListTools asks the server for its tools, whatever is known of them. An [Event] tells if they are others than before.
+func (s *Supervisor) ListTools(ctx context.Context) (List, error) {
 	var list List
 	generation := 0
 	err := s.Do(ctx, Request{Name: "tools/list", Repeatable: true}, func(ctx context.Context, sess *Session) (err error) {

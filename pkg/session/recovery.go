@@ -68,7 +68,7 @@ func (s *Supervisor) Do(ctx context.Context, req Request, fn func(context.Contex
 
 // do makes an admitted request on a session, and returns the session that it was made on in the end.
 func (s *Supervisor) do(ctx context.Context, req Request, sess *Session, fn func(context.Context, *Session) error) (*Session, error) {
-	ctx, cancel := withCap(ctx, s.limits.Request, s.limits.MaxRequest)
+	ctx, cancel := withCap(ctx, s.Limits().Request, s.Limits().MaxRequest)
 	defer cancel()
 	sent := time.Now()
 	sess, err := s.try(ctx, &req, sess, fn)
@@ -86,7 +86,7 @@ func (s *Supervisor) do(ctx context.Context, req Request, sess *Session, fn func
 func (s *Supervisor) recover(ctx context.Context, req Request, lost *Session, sent time.Time, failure *Error, fn func(context.Context, *Session) error) (*Session, error) {
 	noticed := time.Now()
 	rec := &Recovery{Cause: failure.Message, OldGeneration: lost.info.Generation, Detect: noticed.Sub(sent)}
-	waitCtx, cancel := WithLimit(ctx, s.limits.SessionWait)
+	waitCtx, cancel := WithLimit(ctx, s.Limits().SessionWait)
 	defer cancel()
 	fresh, err := s.acquire(waitCtx, lost.info.Generation, failure.Message)
 	rec.Elapsed = time.Since(noticed)
@@ -189,8 +189,8 @@ func (s *Supervisor) notReplaced(failure *Error, err error, rec *Recovery, harml
 	}
 	why := e.Message
 	switch {
-	case e.Class == ClassTimeout && callers == nil && e.Limit != nil && e.Limit.Name == s.limits.SessionWait.Name:
-		why = fmt.Sprintf("no fresh session within %s", s.limits.SessionWait)
+	case e.Class == ClassTimeout && callers == nil && e.Limit != nil && e.Limit.Name == s.Limits().SessionWait.Name:
+		why = fmt.Sprintf("no fresh session within %s", s.Limits().SessionWait)
 		if e.last != nil {
 			why += ": " + e.last.Message
 			e = e.last
@@ -198,7 +198,7 @@ func (s *Supervisor) notReplaced(failure *Error, err error, rec *Recovery, harml
 	case e.last != nil:
 		why = e.Message + "; the last attempt: " + e.last.Message
 	case e.Retryable:
-		why = fmt.Sprintf("no fresh session within %s: %s", s.limits.SessionWait, e.Message)
+		why = fmt.Sprintf("no fresh session within %s: %s", s.Limits().SessionWait, e.Message)
 	}
 	out := *failure
 	out.Class = ClassSession
@@ -208,7 +208,7 @@ func (s *Supervisor) notReplaced(failure *Error, err error, rec *Recovery, harml
 	out.Message = fmt.Sprintf("the session was lost (%s) and could not be replaced: %s", failure.Message, why)
 	out.Hint = e.Hint
 	if again(e) && e.RetryAfter == 0 {
-		out.Hint = moreTime(s.limits.SessionWait)
+		out.Hint = moreTime(s.Limits().SessionWait)
 	}
 	out.Retryable = mayPass(e) && failure.Outcome != OutcomeUnknown // without the risk of a second execution
 	if e.last != nil && e.Status == 0 {
@@ -269,11 +269,11 @@ func (s *Supervisor) try(ctx context.Context, req *Request, sess *Session, fn fu
 		if failure.RetryAfter > 0 {
 			pause = max(failure.RetryAfter, pause)
 		}
-		limit := s.limits.Request
+		limit := s.Limits().Request
 		late := pause > boundOf(ctx).left()
-		if !late && failure.RetryAfter > 0 && time.Since(begin)+pause > s.limits.Connect.Value {
+		if !late && failure.RetryAfter > 0 && time.Since(begin)+pause > s.Limits().Connect.Value {
 			// Somebody waits for the answer: a server is given the time to become ready that it has when it is opened.
-			limit, late = s.limits.Connect, true
+			limit, late = s.Limits().Connect, true
 		}
 		if late {
 			failure.Retryable = true

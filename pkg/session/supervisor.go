@@ -18,6 +18,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/mcpctl/mcpctl/internal/transport"
@@ -45,7 +46,7 @@ type Stats struct {
 type Supervisor struct {
 	dialer *Dialer
 	server config.Server
-	limits Limits
+	bounds atomic.Pointer[Limits]
 	upkeep Upkeep
 	// feeds are told of each change of the status: the supervisor's own, and that of its pool.
 	feeds []*feed
@@ -119,17 +120,22 @@ func NewSupervisor(d *Dialer, server config.Server) *Supervisor {
 		d = &Dialer{}
 	}
 	s := &Supervisor{
-		dialer: d, server: server.Clone(), limits: LimitsFor(server), upkeep: UpkeepFor(server), feeds: []*feed{{}},
+		dialer: d, server: server.Clone(), upkeep: UpkeepFor(server), feeds: []*feed{{}},
 		status: Status{Server: server.Name, State: StateIdle, Reason: "nothing has been asked yet", Since: time.Now()},
 		keeper: keeper{nudge: make(chan struct{}, 1)},
 	}
+	s.SetLimits(LimitsFor(server))
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	s.hurry, s.hasten = context.WithCancel(context.Background())
 	return s
 }
 
 // Limits returns the limits in force.
-func (s *Supervisor) Limits() Limits { return s.limits }
+func (s *Supervisor) Limits() Limits { return *s.bounds.Load() }
+
+// SetLimits changes the limits of what begins from now on. A supervisor that is held for long has the limits that
+// somebody wants for one request in this way.
+func (s *Supervisor) SetLimits(limits Limits) { s.bounds.Store(&limits) }
 
 // Server returns the entry that the supervisor was made for.
 func (s *Supervisor) Server() config.Server { return s.server.Clone() }
@@ -271,10 +277,10 @@ func (s *Supervisor) acquire(ctx context.Context, above int, why string) (*Sessi
 				s.putAside(why)
 			}
 		}
-		whole, patience := s.limits.Connect, s.limits.Wait.Value
+		whole, patience := s.Limits().Connect, s.Limits().Wait.Value
 		if s.generation > 0 {
 			// The server has worked: it is given the whole wait to come back.
-			whole, patience = s.limits.SessionWait, s.limits.SessionWait.Value
+			whole, patience = s.Limits().SessionWait, s.Limits().SessionWait.Value
 		}
 		if until.IsZero() {
 			until = time.Now().Add(patience)
@@ -367,7 +373,7 @@ func (s *Supervisor) putAside(why string) {
 		// Other requests may still be answered on it: what this one met is no reason to cut them off. Their own limits bound
 		// them, and Close of the supervisor does.
 		if old.child == nil || old.Dead() == nil {
-			ctx, cancel := WithLimit(s.ctx, s.limits.MaxRequest)
+			ctx, cancel := WithLimit(s.ctx, s.Limits().MaxRequest)
 			defer cancel()
 			old.wait(ctx)
 		}
@@ -402,7 +408,7 @@ func (s *Supervisor) begin(whole Limit, patience time.Time) *attempt {
 		defer s.mu.Unlock()
 		a.last = e
 	}
-	to := dialing{server: s.server, limits: s.limits, whole: whole, until: until, report: report}
+	to := dialing{server: s.server, limits: s.Limits(), whole: whole, until: until, report: report}
 	if s.latest != nil && !s.stranger {
 		to.known = remembered{Era: s.info.Era, Transport: s.info.Transport, Offer: s.latest.offer}
 	}

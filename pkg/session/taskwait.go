@@ -73,7 +73,7 @@ func (s *Supervisor) CallTool(ctx context.Context, call ToolCall) (Answer, error
 	if _, err := s.Session(ctx); err != nil { // the limits of a request are not those of an opening
 		return Answer{}, notSent(err)
 	}
-	ctx, cancel := withCap(ctx, s.limits.Request, s.limits.MaxRequest)
+	ctx, cancel := withCap(ctx, s.Limits().Request, s.Limits().MaxRequest)
 	defer cancel()
 	v := s.newVigil(ctx, call.OnTask)
 	defer v.end()
@@ -112,7 +112,7 @@ func (s *Supervisor) AwaitTask(ctx context.Context, id string, onTask func(Task)
 	if _, err := s.Session(ctx); err != nil {
 		return Answer{}, notSent(err)
 	}
-	ctx, cancel := withCap(ctx, s.limits.Request, s.limits.MaxRequest)
+	ctx, cancel := withCap(ctx, s.Limits().Request, s.Limits().MaxRequest)
 	defer cancel()
 	v := s.newVigil(ctx, onTask)
 	defer v.end()
@@ -585,7 +585,7 @@ func (v *vigil) fail(ctx context.Context, err error) (Answer, error) {
 		out.Outcome, out.Retryable = OutcomeUnknown, !v.owner
 		if l := e.Limit; l != nil {
 			out.Message = fmt.Sprintf("the task did not end within %s, and is %s", l, t.Status)
-			if l.Name == v.s.limits.Request.Name { // it begins anew with each change
+			if l.Name == v.s.Limits().Request.Name { // it begins anew with each change
 				out.Message = fmt.Sprintf("nothing changed about the task for %s, and it is %s", l, t.Status)
 			}
 			out.Hint = "raise it with " + l.Flag()
