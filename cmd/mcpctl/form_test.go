@@ -155,10 +155,10 @@ func TestAFormThatCannotBeRightSaysWhy(t *testing.T) {
 
 // TestArgumentsOfPromptsAreAskedFor holds the schema that is made of them.
 func TestArgumentsOfPromptsAreAskedFor(t *testing.T) {
-	schema := namedArguments([]namedArgument{
+	schema := textSchema([]promptArgument{
 		{Name: "code \"x\"", Description: "What to look at", Required: true},
 		{Name: "style", Title: "How"},
-	})
+	}, nil)
 	if err := toolargs.Check(json.RawMessage(`{}`), schema); !toolargs.IsMissing(err) {
 		t.Errorf("%v", err)
 	}
