@@ -194,9 +194,9 @@ func (n *answers) once(text string) {
 type elicitation struct {
 	Mode    string          `json:"mode"`
 	Message string          `json:"message"`
-	Schema  json.RawMessage `json:"requestedSchema"`
+	Schema  json.RawMessage `json:"requestedSchema"` //nolint:tagliatelle // the specification's
 	URL     string          `json:"url"`
-	ID      string          `json:"elicitationId"`
+	ID      string          `json:"elicitationId"` //nolint:tagliatelle // the specification's
 }
 
 // elicitResult is the answer.
@@ -383,7 +383,7 @@ func withDefaults(content json.RawMessage, params []toolargs.Param) json.RawMess
 	if json.Unmarshal(content, &given) != nil {
 		return content
 	}
-	out := strings.TrimSuffix(strings.TrimSpace(string(content)), "}")
+	out := bytes.TrimSuffix(bytes.Clone(bytes.TrimSpace(content)), []byte("}"))
 	for _, p := range params {
 		if _, there := given[p.Name]; there || p.Default == nil {
 			continue
@@ -393,15 +393,15 @@ func withDefaults(content json.RawMessage, params []toolargs.Param) json.RawMess
 			return content
 		}
 		if len(given) > 0 {
-			out += ","
+			out = append(out, ',')
 		}
-		out += string(name) + ":" + string(p.Default)
+		out = append(append(append(out, name...), ':'), p.Default...)
 		if given == nil {
 			given = map[string]json.RawMessage{}
 		}
 		given[p.Name] = p.Default
 	}
-	return json.RawMessage(out + "}")
+	return append(out, '}')
 }
 
 // ask has the person at the terminal answer.
@@ -429,7 +429,8 @@ func (n *answers) person(ctx context.Context, q session.Question, question func(
 	defer func() { <-n.turn }()
 	ctx, done := q.ByPerson(ctx)
 	defer done()
-	defer n.a.hush()()
+	release := n.a.hush()
+	defer release()
 	return question(ctx)
 }
 

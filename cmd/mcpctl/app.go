@@ -77,10 +77,8 @@ type app struct {
 	answers atomic.Pointer[answers]
 	// logLevel is from which level on log messages of servers are shown, nil if nobody said so.
 	logLevel atomic.Pointer[string]
-	// listeners are told of what servers say unasked, and listens is set when they are to be heard also while no request is
-	// on its way. See [app.heardBy].
-	listeners []func(server string, n session.Notification)
-	listens   bool
+	// listens is set when servers are to be heard also while no request is on its way.
+	listens bool
 	// shell is set while lines of a shell are carried out: each uses this app.
 	shell *shellState
 	// unverified are the servers of which it was said that their certificate is not checked.

@@ -5,9 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
-	"os"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -24,11 +21,10 @@ import (
 type callOptions struct {
 	serverFlags
 	interactionFlags
-	imageFlags
+	contentFlags
 	args        string
 	noValidate  bool
 	dryRun      bool
-	maxChars    int
 	retryUnsafe bool
 	save        string
 	detach      bool
@@ -69,11 +65,10 @@ at the server then, since the task may belong to it.`,
 	_ = flags.MarkHidden("data") // it is defined in the line before
 	flags.BoolVar(&o.noValidate, "no-validate", false, "send what is written, whatever the schema says")
 	flags.BoolVar(&o.dryRun, "dry-run", false, "show the arguments, and call nothing")
-	flags.Var((*numberValue)(&o.maxChars), "max-chars", "cut what comes back to `N` characters")
 	flags.BoolVar(&o.retryUnsafe, "retry-unsafe", false, "repeat a call that may have been executed")
 	flags.StringVar(&o.save, "save", "", "save images, audio and resources in `dir`")
 	flags.BoolVar(&o.detach, "detach", false, "run it as a task, print the task's id, and do not wait")
-	o.imageFlags.register(cmd)
+	o.contentFlags.register(cmd)
 	o.interactionFlags.register(flags)
 	o.serverFlags.register(flags)
 	return cmd
@@ -157,8 +152,8 @@ type toolCall struct {
 func (o *callOptions) run(cmd *cobra.Command, a *app, args []string) error {
 	ctx := cmd.Context()
 	flags := cmd.Flags()
-	if flags.Changed("max-chars") && o.maxChars <= 0 {
-		return usagef("--max-chars: must be more than zero")
+	if err := o.contentFlags.check(cmd); err != nil {
+		return err
 	}
 	if (flags.Changed("args") || flags.Changed("data")) && o.args == "" {
 		return usagef("--args: is empty").hint("--args '{}'")
@@ -179,9 +174,9 @@ func (o *callOptions) run(cmd *cobra.Command, a *app, args []string) error {
 	if o.detach && a.endsWithCommand(server) {
 		return a.detachedFromCommand(server, o.words(cmd, a, args))
 	}
-	source, err := o.read(ctx, a, rest[1:])
+	source, err := a.argumentSource(ctx, o.args, rest[1:])
 	if err != nil {
-		return &serverError{server.Name, a.argumentError(o.words(cmd, a, args), rest[0], rest[1:], err)}
+		return &serverError{server.Name, a.callError(o.words(cmd, a, args), rest[0], rest[1:], err)}
 	}
 	if err := a.interact(&o.interactionFlags); err != nil {
 		return err
@@ -202,7 +197,7 @@ func (o *callOptions) run(cmd *cobra.Command, a *app, args []string) error {
 			defer stop()
 		}
 		if err != nil {
-			return &serverError{server.Name, a.argumentError(words, c.tool, rest[1:], err)}
+			return &serverError{server.Name, a.callError(words, c.tool, rest[1:], err)}
 		}
 		a.noteFlagLikeParameter(cmd, c)
 		if o.detach {
@@ -237,24 +232,6 @@ func (o *callOptions) run(cmd *cobra.Command, a *app, args []string) error {
 		}
 		return o.show(ctx, a, c, answer.Result, elapsed)
 	})
-}
-
-// read reads the files and the standard input that the arguments name, so that no session waits for them and nothing
-// is contacted when one is missing. What else is wrong with the words is told when the schema is known.
-func (o *callOptions) read(ctx context.Context, a *app, words []string) (toolargs.Source, error) {
-	stdin := o.args == "-" || slices.ContainsFunc(words, func(w string) bool { return strings.HasSuffix(w, "=@-") })
-	if stdin && a.global.config == "-" {
-		return toolargs.Source{}, usagef("standard input cannot be both the configuration and arguments")
-	}
-	source := toolargs.Source{ReadFile: os.ReadFile, Stdin: a.io.In}.Cached()
-	_, err := await(ctx, func() (json.RawMessage, error) {
-		return toolargs.Build(toolargs.Input{Words: words, Args: o.args, Source: source})
-	})
-	var unreadable *fs.PathError
-	if err != nil && (ctx.Err() != nil || errors.As(err, &unreadable)) {
-		return source, err
-	}
-	return source, nil
 }
 
 // prepare finds the tool and builds its arguments. Nothing has been called when it fails. Named is how the command line
@@ -415,21 +392,8 @@ func (o *callOptions) show(ctx context.Context, a *app, c toolCall, raw json.Raw
 	for _, warning := range doc.Warnings {
 		a.warning(c.server.Name + ": " + c.tool + ": " + warning)
 	}
-	missing := 0
-	if o.maxChars > 0 {
-		fromText, fromRaw := result.Truncate(o.maxChars)
-		if missing = fromText; a.json() {
-			missing = fromRaw
-		}
-	}
-	if missing > 0 {
-		are := "characters are"
-		if missing == 1 {
-			are = "character is"
-		}
-		a.note(fmt.Sprintf("%d more %s not shown (--max-chars %d)", missing, are, o.maxChars))
-	}
-	doc.Result, doc.Truncated = result.Raw, missing > 0
+	doc.Truncated = o.cut(a, result)
+	doc.Result = result.Raw
 	a.shell.keep(doc)
 	if result.IsError {
 		a.unread = codeTool
@@ -506,20 +470,7 @@ func (a *app) noteFlagLikeParameter(cmd *cobra.Command, c toolCall) {
 	}
 }
 
-// argumentError completes an error of the arguments: with the tool, and with the whole line when the corrected words
-// are known.
-func (a *app) argumentError(server, tool string, typed []string, err error) error {
-	var e *toolargs.UsageError
-	if !errors.As(err, &e) {
-		return err
-	}
-	if e.Correct != nil {
-		return usagef("%s: %s", tool, e.Message).hint("%s", a.correctedArguments(typed, e.Correct))
-	}
-	named := *e
-	named.Message = tool + ": " + e.Message
-	if named.Suggestion == "" && named.Help == "" {
-		named.Suggestion = fmt.Sprintf("mcpctl tools %s %s shows its parameters", server, toolargs.Quote(tool))
-	}
-	return &named
+// callError completes an error of a tool's arguments.
+func (a *app) callError(server, tool string, typed []string, err error) error {
+	return a.argumentError(tool, fmt.Sprintf("mcpctl tools %s %s shows its parameters", server, toolargs.Quote(tool)), typed, err)
 }

@@ -56,9 +56,7 @@ func (a *app) tellLinks(c toolCall, result *render.Result) {
 // save writes what can be saved into a directory, and tells of it.
 func (a *app) save(dir string, c toolCall, result *render.Result) (saved []string, err error) {
 	saved, err = result.Save(dir, c.tool)
-	for _, path := range saved {
-		a.note("saved " + render.OneLine(path))
-	}
+	a.tellSaved(saved)
 	switch {
 	case err != nil || len(saved) > 0:
 	case len(result.Links()) > 0:

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -392,39 +391,4 @@ func secretPaths(schema, object json.RawMessage) [][]string {
 	}
 	visit(nil)
 	return paths
-}
-
-// namedArguments returns the schema of arguments that are texts with names, as those of prompts are: MCP 2025-06-18,
-// "Prompts", PromptArgument.
-func namedArguments(arguments []namedArgument) json.RawMessage {
-	var properties, required []string
-	for _, arg := range arguments {
-		name := jsonText(arg.Name)
-		about := ""
-		if arg.Title != "" {
-			about += `,"title":` + jsonText(arg.Title)
-		}
-		if arg.Description != "" {
-			about += `,"description":` + jsonText(arg.Description)
-		}
-		properties = append(properties, fmt.Sprintf(`%s:{"type":"string"%s}`, name, about))
-		if arg.Required {
-			required = append(required, name)
-		}
-	}
-	return json.RawMessage(`{"type":"object","properties":{` + strings.Join(properties, ",") +
-		`},"required":[` + strings.Join(required, ",") + `]}`)
-}
-
-// namedArgument is an argument of a prompt.
-type namedArgument struct {
-	Name        string `json:"name"`
-	Title       string `json:"title"`
-	Description string `json:"description"`
-	Required    bool   `json:"required"`
-}
-
-func jsonText(text string) string {
-	raw, _ := json.Marshal(text) // a string can always be written
-	return string(raw)
 }

@@ -73,7 +73,7 @@ func TestFormsTakeAndLeaveOut(t *testing.T) {
 		{"a date", prop(`{"type":"string","format":"date"}`, `"a"`), "", "2026-02-30" + enter + "\x7f\x7f28" + enter, `{"a":"2026-02-28"}`, "must be a date such as 2026-01-31"},
 		{"a time", prop(`{"type":"string","format":"date-time"}`, `"a"`), "", "2026-01-31T12:00:00" + enter + "+02:00" + enter, `{"a":"2026-01-31T12:00:00+02:00"}`, "with its zone"},
 		{"a URL", prop(`{"type":"string","format":"uri"}`, `"a"`), "", "example.com" + enter + erase + "https://example.com/?a=b" + enter, `{"a":"https://example.com/?a=b"}`, "must be a URL"},
-		{"a length and what it is", prop(`{"type":"string","minLength":2,"maxLength":3}`, `"a"`), "", "abcd" + enter + "\x7f" + enter, `{"a":"abc"}`, "string, 2 to 3 characters"},
+		{"a length and what it is", prop(`{"type":"string","minLength":2,"maxLength":3}`, `"a"`), "", "abcd" + enter + "\x7f" + enter, `{"a":"abc"}`, "string, 2–3 characters"},
 		{"a range and what it is", prop(`{"type":"number","minimum":0,"exclusiveMaximum":1e2}`, `"a"`), "", "100" + enter + erase + "-0.0" + enter, `{"a":-0.0}`, "must be less than 1e2, not 100"},
 		{"draft-04's exclusive limit", prop(`{"type":"integer","minimum":1,"exclusiveMinimum":true}`, `"a"`), "", "1" + enter + "0" + enter, `{"a":10}`, "integer, more than 1"},
 		{"spaces of a text are kept, and of a number not", `{"properties":{"s":{"type":"string"},"n":{"type":"number"}},"required":["s","n"]}`, "", " x " + enter + " 5 " + enter, `{"s":" x ","n":5}`, ""},
@@ -155,10 +155,10 @@ func TestAFormThatCannotBeRightSaysWhy(t *testing.T) {
 
 // TestArgumentsOfPromptsAreAskedFor holds the schema that is made of them.
 func TestArgumentsOfPromptsAreAskedFor(t *testing.T) {
-	schema := namedArguments([]namedArgument{
+	schema := textSchema([]promptArgument{
 		{Name: "code \"x\"", Description: "What to look at", Required: true},
 		{Name: "style", Title: "How"},
-	})
+	}, nil)
 	if err := toolargs.Check(json.RawMessage(`{}`), schema); !toolargs.IsMissing(err) {
 		t.Errorf("%v", err)
 	}

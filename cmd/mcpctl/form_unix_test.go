@@ -118,6 +118,16 @@ func TestAFormAsksForEverythingThatIsRequired(t *testing.T) {
 	}
 }
 
+// TestAPromptAsksAsACallDoes holds that the line which would have done without comes with it.
+func TestAPromptAsksAsACallDoes(t *testing.T) {
+	s := onTerminalWith(t, 80, t.TempDir(), nil, "prompt", "demo", "greet")
+	s.awaitText("greet of demo needs more arguments")
+	s.answer("Ada\r")
+	if code, out := s.end(); code != codeOK || !strings.Contains(out, "the same again: mcpctl prompt demo greet name=Ada\n") {
+		t.Errorf("exit code %d, terminal %q", code, out)
+	}
+}
+
 func TestAFormAsksOnlyForWhatIsMissing(t *testing.T) {
 	a := callOn(t, nil, "order", "count=1", "size=s", "express=no:no", "express:=false", "tags[]=new", "email=a@b.c", "ship.lines:=[]",
 		"pin_password=abc", "note=")

@@ -293,7 +293,7 @@ const topicEnvironment = `Environment
   NO_COLOR         no colours, when set and not empty
   CLICOLOR, CLICOLOR_FORCE
                    0: no colours; anything else in the second: colours always
-  MCPCTL_IMAGES    how images are shown on a terminal, as --images of call has
+  MCPCTL_IMAGES    how images are shown on a terminal, as --images has it
                    it: auto, kitty, iterm, sixel or never
   COLUMNS          the width to write in, in place of the terminal's
   CI               nothing is ever asked, when set and not empty

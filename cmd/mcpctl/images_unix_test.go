@@ -59,6 +59,21 @@ func TestImagesOnATerminal(t *testing.T) {
 	}
 }
 
+// TestImagesOfResourcesAndPrompts holds that those are shown, too.
+func TestImagesOfResourcesAndPrompts(t *testing.T) {
+	for _, words := range [][]string{{"read", "demo", "demo://picture"}, {"prompt", "demo", "tour"}} {
+		for _, mode := range []string{"sixel", "never"} {
+			t.Run(words[0]+" "+mode, func(t *testing.T) {
+				t.Parallel()
+				code, out := onTerminalWith(t, 80, t.TempDir(), noTerminal(), append(words[:len(words):len(words)], "--images", mode)...).end()
+				if code != codeOK || strings.Contains(out, "\x1bP0;1q") != (mode == "sixel") {
+					t.Errorf("exit code %d, terminal %.300q", code, out)
+				}
+			})
+		}
+	}
+}
+
 func TestImagesOfAWordThatIsNone(t *testing.T) {
 	code, out := onTerminalWith(t, 80, t.TempDir(), noTerminal(imagesVariable+"=yes"), "call", "demo", "picture").end()
 	if code != codeUsage || !strings.Contains(out, `MCPCTL_IMAGES: "yes" is none of auto, kitty, iterm, sixel, never`) {

@@ -253,15 +253,6 @@ func nearListed(ctx context.Context, s *session.Supervisor, server, id string, k
 	return ""
 }
 
-// noteMissing says how much is not shown because of --max-chars.
-func (a *app) noteMissing(missing, most int) {
-	are := "characters are"
-	if missing == 1 {
-		are = "character is"
-	}
-	a.note(fmt.Sprintf("%d more %s not shown (--max-chars %d)", missing, are, most))
-}
-
 // maskedTexts returns texts without secrets, never nil.
 func (a *app) maskedTexts(texts []string) []string {
 	out := make([]string, len(texts))

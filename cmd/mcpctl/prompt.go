@@ -3,15 +3,12 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"os"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/mcpctl/mcpctl/internal/prompt"
 	"github.com/mcpctl/mcpctl/internal/render"
 	"github.com/mcpctl/mcpctl/internal/toolargs"
 	"github.com/mcpctl/mcpctl/pkg/config"
@@ -21,9 +18,9 @@ import (
 type promptOptions struct {
 	serverFlags
 	interactionFlags
+	contentFlags
 	args       string
 	noValidate bool
-	maxChars   int
 	save       string
 }
 
@@ -47,8 +44,8 @@ with their role above them.`,
 	flags := cmd.Flags()
 	flags.StringVar(&o.args, "args", "", "all arguments as one `JSON` object, or @FILE, or -")
 	flags.BoolVar(&o.noValidate, "no-validate", false, "send what is written, whatever the server lists")
-	flags.Var((*numberValue)(&o.maxChars), "max-chars", "cut what comes back to `N` characters")
 	flags.StringVar(&o.save, "save", "", "save images, audio and resources in `dir`")
+	o.contentFlags.register(cmd)
 	o.interactionFlags.register(flags)
 	o.serverFlags.register(flags)
 	return cmd
@@ -78,9 +75,10 @@ type promptParams struct {
 
 func (o *promptOptions) run(cmd *cobra.Command, a *app, args []string) error {
 	ctx := cmd.Context()
+	if err := o.contentFlags.check(cmd); err != nil {
+		return err
+	}
 	switch flags := cmd.Flags(); {
-	case flags.Changed("max-chars") && o.maxChars <= 0:
-		return usagef("--max-chars: must be more than zero")
 	case flags.Changed("args") && o.args == "":
 		return usagef("--args: is empty").hint("--args '{}'")
 	case flags.Changed("save") && o.save == "":
@@ -97,20 +95,14 @@ func (o *promptOptions) run(cmd *cobra.Command, a *app, args []string) error {
 	if len(rest) == 0 {
 		return usagef("no prompt named").hint("%s", usageLine(cmd)).hint("mcpctl prompts %s shows the prompts there are", words)
 	}
-	stdin := a.io.In
-	if a.global.config == "-" {
-		stdin = nil
-	}
-	// What the words name is read before anything is contacted.
-	source := toolargs.Source{ReadFile: os.ReadFile, Stdin: stdin}.Cached()
-	var unreadable *os.PathError
-	_, err = await(ctx, func() (json.RawMessage, error) {
-		return toolargs.Build(toolargs.Input{Words: rest[1:], Args: o.args, Source: source})
-	})
-	if err != nil && (ctx.Err() != nil || errors.As(err, &unreadable)) {
+	source, err := a.argumentSource(ctx, o.args, rest[1:])
+	if err != nil {
 		return &serverError{server.Name, a.promptError(words, rest[0], rest[1:], err)}
 	}
 	if err := a.interact(&o.interactionFlags); err != nil {
+		return err
+	}
+	if err := a.showImages(&o.imageFlags); err != nil {
 		return err
 	}
 	return a.with(ctx, server, func(s *session.Supervisor) error {
@@ -166,36 +158,19 @@ func (o *promptOptions) arguments(ctx context.Context, a *app, s *session.Superv
 	if err != nil {
 		return nil, err
 	}
-	if missing := lacking(item.arguments, arguments); len(missing) > 0 && a.canPrompt() {
-		filled, err := a.fill(ctx, form{
-			title: "the arguments of " + item.id + " of " + server.Name, schema: schema, given: arguments, required: true,
+	err = toolargs.Check(arguments, schema)
+	if toolargs.IsMissing(err) && a.canPrompt() {
+		return a.askMissing(ctx, missingArguments{
+			title:  fmt.Sprintf("%s of %s needs more arguments", item.id, server.Name),
+			schema: schema, given: arguments, words: rest[1:], args: o.args, source: source,
 		})
-		switch {
-		case err == nil:
-			arguments = filled
-		case !errors.Is(err, prompt.ErrNobody):
-			return nil, err
-		}
 	}
-	return arguments, toolargs.Check(arguments, schema)
+	return arguments, err
 }
 
-// promptError completes an error of the arguments: with the prompt, and with the whole line when the corrected words are
-// known.
+// promptError completes an error of a prompt's arguments.
 func (a *app) promptError(server, name string, typed []string, err error) error {
-	e, ok := errors.AsType[*toolargs.UsageError](err)
-	if !ok {
-		return err
-	}
-	if e.Correct != nil {
-		return usagef("%s: %s", name, e.Message).hint("%s", a.correctedArguments(typed, e.Correct))
-	}
-	named := *e
-	named.Message = name + ": " + e.Message
-	if named.Suggestion == "" && named.Help == "" {
-		named.Suggestion = fmt.Sprintf("mcpctl prompts %s %s shows its arguments", server, toolargs.Quote(name))
-	}
-	return &named
+	return a.argumentError(name, fmt.Sprintf("mcpctl prompts %s %s shows its arguments", server, toolargs.Quote(name)), typed, err)
 }
 
 func (o *promptOptions) show(ctx context.Context, a *app, messages *render.Messages, doc promptDocument) error {
@@ -205,21 +180,11 @@ func (o *promptOptions) show(ctx context.Context, a *app, messages *render.Messa
 		if doc.Saved, err = messages.Save(o.save, doc.Prompt); err != nil {
 			failed = fmt.Errorf("--save: %w", err)
 		}
-		for _, file := range doc.Saved {
-			a.note("saved " + render.OneLine(file))
-		}
+		a.tellSaved(doc.Saved)
 	}
-	if o.maxChars > 0 {
-		missing, fromRaw := messages.Truncate(o.maxChars)
-		if a.json() {
-			missing = fromRaw
-		}
-		if doc.Truncated = missing > 0; doc.Truncated {
-			a.noteMissing(missing, o.maxChars)
-		}
-	}
+	doc.Truncated = o.cut(a, messages)
 	for _, p := range messages.Problems {
-		a.warn("mcpctl: warning: " + render.OneLine(p) + "\n")
+		a.warning(p)
 	}
 	doc.Result, doc.Problems = messages.Raw, a.maskedTexts(messages.Problems)
 	f := failure{}

@@ -20,11 +20,11 @@ import (
 type readOptions struct {
 	serverFlags
 	interactionFlags
-	save     string
-	force    bool
-	maxChars int
-	watch    bool
-	count    int
+	contentFlags
+	save  string
+	force bool
+	watch bool
+	count int
 }
 
 func newReadCmd(a *app) *cobra.Command {
@@ -33,8 +33,9 @@ func newReadCmd(a *app) *cobra.Command {
 		Use:   "read SERVER URI [VARIABLE=VALUE...]",
 		Short: "Print a resource of a server, save it, or watch it",
 		Long: `Print what a resource holds. Text is printed as it is; binary content comes as
-its bytes in a pipe or with --save, and as a line about it on a terminal. If a
-resource has several contents, each has a line ==> URI <== above it.
+its bytes in a pipe or with --save, and as a line about it on a terminal, an
+image also as itself where the terminal can. If a resource has several contents,
+each has a line ==> URI <== above it.
 
 A URI template is filled in with VARIABLE=VALUE (RFC 6570).
 
@@ -55,9 +56,9 @@ With --watch the file is written again after each change.`,
 	flags := cmd.Flags()
 	flags.StringVar(&o.save, "save", "", "save it as `FILE`, or in a directory: DIR/")
 	flags.BoolVar(&o.force, "force", false, "let --save overwrite what is there")
-	flags.Var((*numberValue)(&o.maxChars), "max-chars", "cut what comes back to `N` characters")
 	flags.BoolVar(&o.watch, "watch", false, "print it again each time it has changed")
 	flags.Var((*numberValue)(&o.count), "count", "with --watch: stop after `N` changes")
+	o.contentFlags.register(cmd)
 	o.interactionFlags.register(flags)
 	o.serverFlags.register(flags)
 	return cmd
@@ -92,8 +93,6 @@ type readParams struct {
 func (o *readOptions) check(cmd *cobra.Command) error {
 	flags := cmd.Flags()
 	switch {
-	case flags.Changed("max-chars") && o.maxChars <= 0:
-		return usagef("--max-chars: must be more than zero")
 	case flags.Changed("count") && o.count <= 0:
 		return usagef("--count: must be more than zero")
 	case flags.Changed("count") && !o.watch:
@@ -122,6 +121,9 @@ func (o *readOptions) saveInDir() bool {
 
 func (o *readOptions) run(cmd *cobra.Command, a *app, args []string) error {
 	ctx := cmd.Context()
+	if err := o.contentFlags.check(cmd); err != nil {
+		return err
+	}
 	if err := o.check(cmd); err != nil {
 		return err
 	}
@@ -141,6 +143,9 @@ func (o *readOptions) run(cmd *cobra.Command, a *app, args []string) error {
 		return &serverError{server.Name, err}
 	}
 	if err := a.interact(&o.interactionFlags); err != nil {
+		return err
+	}
+	if err := a.showImages(&o.imageFlags); err != nil {
 		return err
 	}
 	if o.watch {
@@ -207,11 +212,11 @@ func (a *app) resourceURI(ctx context.Context, words []string, server string) (s
 		}
 		return "", usagef("%s: %s", words[0], err)
 	}
-	given, err := await(ctx, func() (json.RawMessage, error) {
-		return toolargs.Build(toolargs.Input{
-			Words: words[1:], Schema: t.schema(), Source: toolargs.Source{ReadFile: os.ReadFile, Stdin: a.io.In},
-		})
-	})
+	source, err := a.argumentSource(ctx, "", words[1:])
+	if err != nil {
+		return "", err
+	}
+	given, err := toolargs.Build(toolargs.Input{Words: words[1:], Schema: t.schema(), Source: source})
 	if err != nil {
 		return "", a.templateError(t, server, words[1:], err)
 	}
@@ -254,7 +259,7 @@ func (o *readOptions) show(ctx context.Context, a *app, contents *render.Content
 	if contents.Unusable() {
 		err = badResult(doc.Server, "resources/read", errors.New(contents.Problems[0]))
 	}
-	o.cut(a, contents, &doc)
+	doc.Truncated = o.cut(a, contents)
 	doc.Result, doc.Problems = contents.Raw, a.maskedTexts(contents.Problems)
 	o.tell(a, contents, doc)
 	switch {
@@ -273,28 +278,12 @@ func (o *readOptions) show(ctx context.Context, a *app, contents *render.Content
 
 // tell tells of the files, and of what is odd. That nothing can be used is an error, and told as such.
 func (o *readOptions) tell(a *app, contents *render.Contents, doc readDocument) {
-	for _, file := range doc.Saved {
-		a.note("saved " + render.OneLine(file))
-	}
+	a.tellSaved(doc.Saved)
 	if contents.Unusable() {
 		return
 	}
 	for _, p := range contents.Problems {
-		a.warn("mcpctl: warning: " + render.OneLine(p) + "\n")
-	}
-}
-
-// cut cuts the contents as --max-chars says.
-func (o *readOptions) cut(a *app, contents *render.Contents, doc *readDocument) {
-	if o.maxChars <= 0 {
-		return
-	}
-	missing, fromRaw := contents.Truncate(o.maxChars)
-	if a.json() {
-		missing = fromRaw
-	}
-	if doc.Truncated = missing > 0; doc.Truncated {
-		a.noteMissing(missing, o.maxChars)
+		a.warning(p)
 	}
 }
 

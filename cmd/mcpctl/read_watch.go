@@ -280,7 +280,7 @@ func (w *watching) read(ctx context.Context, told bool) error {
 			return err
 		}
 	}
-	w.o.cut(w.a, contents, &doc)
+	doc.Truncated = w.o.cut(w.a, contents)
 	doc.Result, doc.Problems = contents.Raw, w.a.maskedTexts(contents.Problems)
 	w.o.tell(w.a, contents, doc)
 	return w.write(ctx, contents, doc)

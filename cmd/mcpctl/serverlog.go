@@ -62,25 +62,15 @@ func (a *app) logsFrom() string {
 	return ""
 }
 
-// heardBy adds somebody who is told of each notification of the servers. It comes before anything is contacted. With
-// always, servers are heard also while no request is on its way.
-func (a *app) heardBy(always bool, listener func(server string, n session.Notification)) {
-	a.listeners = append(a.listeners, listener)
-	a.listens = a.listens || always
-}
-
 // hears reports whether anybody wants to know of notifications.
 func (a *app) hears() bool {
-	return a.listens || len(a.listeners) > 0 || a.global.verbose > 0 && a.logsFrom() != logOff
+	return a.listens || a.global.verbose > 0 && a.logsFrom() != logOff
 }
 
-// notified tells all who want to know of a notification.
+// notified shows a notification, if it is for people.
 func (a *app) notified(server string, n session.Notification) {
 	if n.Method == logMessage {
 		a.showLog(server, n.Params)
-	}
-	for _, tell := range a.listeners {
-		tell(server, n)
 	}
 }
 

@@ -21,10 +21,10 @@ import (
 type taskOptions struct {
 	serverFlags
 	interactionFlags
-	status   bool
-	cancel   bool
-	maxChars int
-	save     string
+	contentFlags
+	status bool
+	cancel bool
+	save   string
 }
 
 func newTaskCmd(a *app) *cobra.Command {
@@ -48,8 +48,8 @@ Some servers keep a task only for the session that made it, or for a while.`,
 	flags := cmd.Flags()
 	flags.BoolVar(&o.status, "status", false, "tell how the task stands, and do not wait")
 	flags.BoolVar(&o.cancel, "cancel", false, "ask the server to end the task")
-	flags.Var((*numberValue)(&o.maxChars), "max-chars", "cut what comes back to `N` characters")
 	flags.StringVar(&o.save, "save", "", "save images, audio and resources in `dir`")
+	o.contentFlags.register(cmd)
 	o.interactionFlags.register(flags)
 	o.serverFlags.register(flags)
 	return cmd
@@ -81,12 +81,12 @@ type taskDocument struct {
 
 func (o *taskOptions) run(cmd *cobra.Command, a *app, args []string) error {
 	ctx := cmd.Context()
-	flags := cmd.Flags()
+	if err := o.contentFlags.check(cmd); err != nil {
+		return err
+	}
 	switch {
 	case o.status && o.cancel:
 		return usagef("--status and --cancel: choose one")
-	case flags.Changed("max-chars") && o.maxChars <= 0:
-		return usagef("--max-chars: must be more than zero")
 	case (o.status || o.cancel) && (o.save != "" || o.maxChars > 0):
 		return usagef("--save and --max-chars are about the result, which --status and --cancel do not get")
 	}
@@ -100,6 +100,9 @@ func (o *taskOptions) run(cmd *cobra.Command, a *app, args []string) error {
 		return usagef("%s takes one task, and got %q, too", cmd.CommandPath(), rest[1]).hint("%s", usageLine(cmd))
 	}
 	if err := a.interact(&o.interactionFlags); err != nil {
+		return err
+	}
+	if err := a.showImages(&o.imageFlags); err != nil {
 		return err
 	}
 	id, words := rest[0], o.words(cmd, a, args)
@@ -138,7 +141,7 @@ func (o *taskOptions) wait(ctx context.Context, a *app, s *session.Supervisor, s
 		return a.unknownTask(a.withTask(err, server, words), server, id, words)
 	}
 	a.tellRecovery()
-	show := callOptions{maxChars: o.maxChars, save: o.save}
+	show := callOptions{contentFlags: o.contentFlags, save: o.save}
 	return show.show(ctx, a, toolCall{server: server, tool: id, task: answer.Task, pickedUp: true}, answer.Result, elapsed)
 }
 

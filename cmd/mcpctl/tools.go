@@ -457,7 +457,7 @@ func (a *app) tellProblems(list toolList) {
 			a.warn(fmt.Sprintf("mcpctl: warning: and %d more such problems; -o json has all\n", len(list.problems)-most))
 			return
 		}
-		a.warn("mcpctl: warning: " + render.OneLine(p) + "\n")
+		a.warning(p)
 	}
 }
 

@@ -270,20 +270,26 @@ func scanNumber(data []byte, i int) (int, bool) {
 	return i, true
 }
 
+// Kind returns the byte that tells of which kind the value is that data begins with, after white space: one of { [ " t f n,
+// or the first of a number. It is 0 if there is nothing.
+func Kind(data []byte) byte {
+	if i := skipSpace(data, 0); i < len(data) {
+		return data[i]
+	}
+	return 0
+}
+
 // String returns the text of a JSON string, as encoding/json does: what is no Unicode becomes U+FFFD. It reports false
 // for any other value.
 func String(value []byte) (string, bool) {
 	if !isString(value) {
 		return "", false
 	}
-	inside := value[1 : len(value)-1]
-	if bytes.IndexByte(inside, '\\') < 0 && utf8.Valid(inside) {
-		return string(inside), true
+	text := Text(value).String()
+	if !utf8.ValidString(text) {
+		text = strings.Map(func(r rune) rune { return r }, text)
 	}
-	var b strings.Builder
-	b.Grow(len(inside)) // what it stands for is shorter, unless it is broken
-	err := WriteText(&b, value)
-	return b.String(), err == nil
+	return text, true
 }
 
 func isString(value []byte) bool {
@@ -294,54 +300,80 @@ func isString(value []byte) bool {
 	return ok && end == len(value)
 }
 
-// WriteText writes the text of a JSON string in many small pieces, without a copy of the whole, see [String]. value must
-// be a valid string.
-func WriteText(w io.Writer, value []byte) error {
-	if len(value) < 2 {
-		return io.ErrUnexpectedEOF
+// Text is a string as it stands in a JSON text, with its quotes and escapes. Bytes in it that are no Unicode stay as they
+// are.
+type Text []byte
+
+// TextOf returns a valid value as a string, false if it is of another kind.
+func TextOf(value []byte) (Text, bool) {
+	if len(value) < 2 || value[0] != '"' {
+		return nil, false
 	}
-	var one [utf8.UTFMax]byte
-	for inside := value[1 : len(value)-1]; len(inside) > 0; {
-		n := bytes.IndexByte(inside, '\\')
-		if n < 0 {
-			n = len(inside)
-		}
-		if err := writeUnicode(w, inside[:n]); err != nil {
-			return err
-		}
-		if inside = inside[n:]; len(inside) == 0 {
-			break
-		}
-		c, n := unescape(inside)
-		inside = inside[n:]
-		if _, err := w.Write(one[:utf8.EncodeRune(one[:], c)]); err != nil {
-			return err
-		}
-	}
-	return nil
+	return Text(value), true
 }
 
-// writeUnicode writes text with U+FFFD for each byte that is none.
-func writeUnicode(w io.Writer, text []byte) error {
-	for len(text) > 0 && !utf8.Valid(text) {
-		n := 0
-		for {
-			c, size := utf8.DecodeRune(text[n:])
-			if c == utf8.RuneError && size <= 1 {
-				break
-			}
-			n += size
-		}
-		if _, err := w.Write(text[:n]); err != nil {
-			return err
-		}
-		if _, err := io.WriteString(w, "\uFFFD"); err != nil {
-			return err
-		}
-		text = text[n+1:]
+// String returns what the string means.
+func (t Text) String() string {
+	inside := t.inside()
+	if bytes.IndexByte(inside, '\\') < 0 {
+		return string(inside)
 	}
-	_, err := w.Write(text)
-	return err
+	var b strings.Builder
+	b.Grow(len(inside))            // what it stands for is shorter
+	_, _ = io.Copy(&b, t.Reader()) // neither end fails
+	return b.String()
+}
+
+// Empty reports whether the string means "".
+func (t Text) Empty() bool { return len(t.inside()) == 0 }
+
+// Reader reads what the string means, without a copy of the whole.
+func (t Text) Reader() io.Reader { return &unescaper{rest: t.inside()} }
+
+func (t Text) inside() []byte {
+	if len(t) < 2 {
+		return nil
+	}
+	return t[1 : len(t)-1]
+}
+
+// unescaper reads the inside of a string.
+type unescaper struct {
+	rest    []byte
+	pending []byte // a character that was written as an escape, as far as it is not read
+	buf     [utf8.UTFMax]byte
+}
+
+// Read implements [io.Reader].
+func (u *unescaper) Read(p []byte) (n int, err error) {
+	for n < len(p) {
+		if len(u.pending) > 0 {
+			k := copy(p[n:], u.pending)
+			u.pending = u.pending[k:]
+			n += k
+			continue
+		}
+		if len(u.rest) == 0 {
+			break
+		}
+		// No further than there is room: else a long text would be searched anew for each piece of it.
+		plain := u.rest[:min(len(u.rest), len(p)-n)]
+		if i := bytes.IndexByte(plain, '\\'); i >= 0 {
+			plain = plain[:i]
+		}
+		if len(plain) > 0 {
+			n += copy(p[n:], plain)
+			u.rest = u.rest[len(plain):]
+			continue
+		}
+		c, length := unescape(u.rest)
+		u.pending = utf8.AppendRune(u.buf[:0], c)
+		u.rest = u.rest[length:]
+	}
+	if n == 0 && len(p) > 0 {
+		return 0, io.EOF
+	}
+	return n, nil
 }
 
 // unescape returns what the escape that s begins with stands for, and its length. Half of a pair of surrogates stands for

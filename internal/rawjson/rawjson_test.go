@@ -3,9 +3,11 @@ package rawjson
 import (
 	"bytes"
 	"encoding/json"
+	"io"
 	"slices"
 	"strings"
 	"testing"
+	"unicode/utf8"
 )
 
 // seeds are texts of all kinds, right and wrong.
@@ -14,6 +16,7 @@ func seeds() []string {
 		``, ` `, `{}`, `[]`, `{"a":1}`, ` { "a" : [ 1 , -2.5e+10 , "x" ] , "b" : null } `, `{"a":1,"a":2}`, `{"a":1,}`, `[1,]`, `[,1]`,
 		`"a\"b\\c\/d\b\f\n\r\t\u00e9\ud83d\ude00"`, `"\ud83d"`, `"\ude00\ud83d"`, `"\x"`, `"\u12"`, "\"a\nb\"", `"a`, "\"\xff\"", `tru`, `true`, `nulll`, `-`, `01`, `1.`, `1e`, `-0`,
 		`0.10e-5`, `[[[[]]]]`, `{"a":{"b":[{}]}}`, `{"\u0061":1}`, `{a:1}`, `{"a" 1}`, `{"a":1 "b":2}`, `[1 2]`, `1 2`, "\ufeff{}", `{"a":tru}`, `}`, `]`,
+		`{"a":[1,"x]",{"b":"}"}],"a\u0062":"\ud83d\ude80\ud83d","":null}`, ` [ 1 , "\\" , [ ] , { } ] `, `"x"`, `-1.5e3`,
 		strings.Repeat("[", 100) + strings.Repeat("]", 100),
 	}
 }
@@ -26,6 +29,37 @@ func TestNestingHasAnEnd(t *testing.T) {
 		if got := Valid([]byte(strings.Repeat("[", c.depth) + strings.Repeat("]", c.depth))); got != c.want {
 			t.Errorf("%d deep: %t", c.depth, got)
 		}
+	}
+}
+
+func TestStringsOfJSON(t *testing.T) {
+	for _, q := range []string{
+		`""`, `"a"`, `"a\nb"`, `"\"\\\/\b\f\n\r\t"`, `"\u00e9\u2713"`, `"\ud83d\ude80"`, `"\ud83d"`, `"\ud83dx"`, `"\ud83d\n"`,
+		`"\ude80\ud83d"`, `"\ud83d\ud83d\ude80"`, `"é✓🚀"`, `"a\\"`, `"\u001b[2J"`,
+	} {
+		var want string
+		if err := json.Unmarshal([]byte(q), &want); err != nil {
+			t.Fatal(err)
+		}
+		if got := Text(q).String(); got != want {
+			t.Errorf("%s: got %q, want %q", q, got, want)
+		}
+		if got := Text(q).Empty(); got != (want == "") {
+			t.Errorf("%s: empty: %t", q, got)
+		}
+		// In pieces of every size.
+		for size := 1; size < 5; size++ {
+			var b strings.Builder
+			if _, err := io.CopyBuffer(&b, struct{ io.Reader }{Text(q).Reader()}, make([]byte, size)); err != nil {
+				t.Fatal(err)
+			}
+			if b.String() != want {
+				t.Errorf("%s, %d bytes at a time: got %q, want %q", q, size, b.String(), want)
+			}
+		}
+	}
+	if got := Text("\"a\xffb\\u0041\"").String(); got != "a\xffbA" {
+		t.Errorf("what is not UTF-8 became %q", got)
 	}
 }
 
@@ -71,6 +105,10 @@ func FuzzAgainstEncodingJSON(f *testing.F) {
 		var text string
 		if trimmed[0] == '"' && json.Unmarshal(data, &text) == nil {
 			if got, ok := String(trimmed); !ok || got != text {
+				t.Fatalf("%q, want %q", got, text)
+			}
+			quoted, ok := TextOf(trimmed)
+			if got := quoted.String(); !ok || got != text && utf8.Valid(trimmed) {
 				t.Fatalf("%q, want %q", got, text)
 			}
 		}

@@ -2,11 +2,9 @@ package render
 
 import (
 	"bufio"
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
-	"maps"
 	"mime"
 	"slices"
 	"strconv"
@@ -15,7 +13,14 @@ import (
 	"unicode/utf8"
 
 	"github.com/mcpctl/mcpctl/internal/iostreams"
+	"github.com/mcpctl/mcpctl/internal/rawjson"
 )
+
+// How results are read
+//
+// A result may hold fifty megabytes of text or base64. So nothing in it is copied before it is known to be needed: package
+// rawjson finds the parts of a JSON text that is known to be valid. A string stays as it is written there until somebody
+// reads it, and then passes through a small buffer.
 
 // Content is what a server sends for people and models to read: the content of a tool's result or of a prompt's message.
 // It refers to the JSON text that it was read from. See the MCP specification, 2025-11-25, "Tools", "Tool Result".
@@ -26,7 +31,7 @@ type block struct {
 	// isText is set for text that the server wrote. Of the other blocks a line tells.
 	isText bool
 	// source is the text as it stands in the JSON text; nil if it was decoded or cut, and then it is in text.
-	source quoted
+	source rawjson.Text
 	text   string
 
 	// kind, mimeType, uri and name are what the server says of a block.
@@ -34,7 +39,7 @@ type block struct {
 	// about says what a block without text is. After it comes what can be done with it, and what is wrong with it.
 	about, saved, doubt string
 	// encoded is base64, of length bytes, nil if there is none.
-	encoded quoted
+	encoded rawjson.Text
 	length  int
 	// resource is set for what can be saved although it is text.
 	resource bool
@@ -46,7 +51,7 @@ func (b *block) savable() bool { return b.encoded != nil || b.resource && b.isTe
 // ParseContent reads an array of content blocks, or one block without its array. What is odd in one block is told in its
 // place.
 func ParseContent(raw json.RawMessage) Content {
-	if len(raw) > 0 && !json.Valid(raw) {
+	if len(raw) > 0 && !rawjson.Valid(raw) {
 		return Content{[]block{unreadable()}}
 	}
 	return parseContent(raw)
@@ -55,10 +60,10 @@ func ParseContent(raw json.RawMessage) Content {
 // parseContent is ParseContent for JSON that is known to be valid, or nothing.
 func parseContent(raw json.RawMessage) Content {
 	var c Content
-	switch raw = space(raw); {
-	case len(raw) == 0 || string(bytes.TrimSpace(raw)) == "null":
-	case raw[0] == '[':
-		for each := range elements(raw) {
+	switch rawjson.Kind(raw) {
+	case 0, 'n': // null
+	case '[':
+		for each := range rawjson.Elements(raw) {
 			c.blocks = append(c.blocks, parseBlock(each))
 		}
 	default:
@@ -74,7 +79,7 @@ func (c Content) Silent() bool {
 
 // hasText reports whether the server wrote any text.
 func (c Content) hasText() bool {
-	return slices.ContainsFunc(c.blocks, func(b block) bool { return b.isText && (b.text != "" || !b.source.empty()) })
+	return slices.ContainsFunc(c.blocks, func(b block) bool { return b.isText && (b.text != "" || !b.source.Empty()) })
 }
 
 // Links returns the URIs of the resources that the content refers to without holding them.
@@ -135,7 +140,7 @@ func (b *block) write(w io.Writer, s Screen) {
 	case s.Terminal:
 		_ = iostreams.WriteSanitized(w, b.content()) // Flush tells
 	case b.source != nil:
-		_, _ = io.Copy(w, b.source.reader())
+		_, _ = io.Copy(w, b.source.Reader())
 	default:
 		_, _ = io.WriteString(w, b.text)
 	}
@@ -229,14 +234,14 @@ func joined(a, b rune) bool {
 }
 
 func parseBlock(raw []byte) block {
-	if !isObject(raw) {
+	if rawjson.Kind(raw) != '{' {
 		return unreadable()
 	}
 	f := fieldsOf(raw)
 	b := block{kind: f.text("type"), mimeType: f.text("mimeType"), uri: f.text("uri"), name: f.text("name")}
 	switch b.kind {
 	case "text":
-		text, ok := stringIn(f["text"])
+		text, ok := rawjson.TextOf(f["text"])
 		if !ok {
 			b.about = "text block without text; -o json shows it"
 			return b
@@ -263,12 +268,14 @@ const mostName = 60
 type fields map[string][]byte
 
 func fieldsOf(object []byte) fields {
-	return maps.Collect(members(object))
+	f := fields{}
+	rawjson.Object(object, func(key string, value []byte) { f[key] = value })
+	return f
 }
 
 // text returns a short string, "" if the member is missing or something else.
 func (f fields) text(name string) string {
-	q, _ := stringIn(f[name])
+	q, _ := rawjson.TextOf(f[name])
 	return q.String()
 }
 
@@ -278,7 +285,7 @@ func (b *block) binary(data []byte, f fields) {
 	if b.uri != "" {
 		what += " " + OneLine(b.uri)
 	}
-	encoded, ok := stringIn(data)
+	encoded, ok := rawjson.TextOf(data)
 	if !ok {
 		b.about = what + " without data"
 		return
@@ -307,7 +314,7 @@ func (b *block) binary(data []byte, f fields) {
 func (b *block) embedded(f fields) {
 	b.resource = true
 	contents := f["resource"]
-	if !isObject(contents) {
+	if rawjson.Kind(contents) != '{' {
 		b.about = "resource without contents"
 		return
 	}
@@ -316,11 +323,11 @@ func (b *block) embedded(f fields) {
 	if name := r.text("name"); name != "" {
 		b.name = name
 	}
-	if text, ok := stringIn(r["text"]); ok {
+	if text, ok := rawjson.TextOf(r["text"]); ok {
 		b.isText, b.source = true, text
 		return
 	}
-	if _, ok := stringIn(r["blob"]); ok {
+	if _, ok := rawjson.TextOf(r["blob"]); ok {
 		b.binary(r["blob"], f)
 		return
 	}
@@ -361,12 +368,12 @@ func (b *block) link(f fields) {
 // audience says for whom a block is, if that is not who reads the line. See the MCP specification, 2025-11-25,
 // "Resources", "Annotations".
 func audience(f fields) string {
-	if !isObject(f["annotations"]) {
+	if rawjson.Kind(f["annotations"]) != '{' {
 		return ""
 	}
 	var roles []string
-	for each := range elements(fieldsOf(f["annotations"])["audience"]) {
-		role, _ := stringIn(each)
+	for each := range rawjson.Elements(fieldsOf(f["annotations"])["audience"]) {
+		role, _ := rawjson.TextOf(each)
 		roles = append(roles, role.String())
 	}
 	if len(roles) == 1 && roles[0] == "assistant" {

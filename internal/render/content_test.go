@@ -6,15 +6,15 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"maps"
 	"os"
 	"path/filepath"
 	"runtime"
-	"slices"
 	"strings"
 	"testing"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/mcpctl/mcpctl/internal/rawjson"
 )
 
 // written returns what Write writes.
@@ -27,41 +27,13 @@ func written(t *testing.T, r *Result, s Screen, line bool) string {
 	return b.String()
 }
 
-func TestStringsOfJSON(t *testing.T) {
-	for _, q := range []string{
-		`""`, `"a"`, `"a\nb"`, `"\"\\\/\b\f\n\r\t"`, `"\u00e9\u2713"`, `"\ud83d\ude80"`, `"\ud83d"`, `"\ud83dx"`, `"\ud83d\n"`,
-		`"\ude80\ud83d"`, `"\ud83d\ud83d\ude80"`, `"é✓🚀"`, `"a\\"`, `"\u001b[2J"`,
-	} {
-		var want string
-		if err := json.Unmarshal([]byte(q), &want); err != nil {
-			t.Fatal(err)
-		}
-		if got := quoted(q).String(); got != want {
-			t.Errorf("%s: got %q, want %q", q, got, want)
-		}
-		// In pieces of every size.
-		for size := 1; size < 5; size++ {
-			var b strings.Builder
-			if _, err := io.CopyBuffer(&b, struct{ io.Reader }{quoted(q).reader()}, make([]byte, size)); err != nil {
-				t.Fatal(err)
-			}
-			if b.String() != want {
-				t.Errorf("%s, %d bytes at a time: got %q, want %q", q, size, b.String(), want)
-			}
-		}
-	}
-	if got := quoted("\"a\xffb\\u0041\"").String(); got != "a\xffbA" {
-		t.Errorf("what is not UTF-8 became %q", got)
-	}
-}
-
 func TestBase64(t *testing.T) {
 	data := []byte{0xff, 0xef, 0xbe, 0, 1, 2, 3}
 	for n := range data {
 		for _, encoding := range []*base64.Encoding{base64.StdEncoding, base64.URLEncoding, base64.RawStdEncoding, base64.RawURLEncoding} {
 			text := encoding.EncodeToString(data[:n])
 			for _, written := range []string{text, strings.ReplaceAll(text, "/", `\/`), strings.Join(strings.Split(text, ""), `\r\n`)} {
-				q := quoted(`"` + written + `"`)
+				q := rawjson.Text(`"` + written + `"`)
 				if got, err := decodeBase64(q.String()); err != nil || !bytes.Equal(got, data[:n]) {
 					t.Errorf("%s: %x, %v; want %x", q, got, err, data[:n])
 				}
@@ -74,7 +46,7 @@ func TestBase64(t *testing.T) {
 		}
 	}
 	for _, q := range []string{`"A"`, `"%"`, `"AAAAA"`, `"é"`} {
-		if _, ok := decodedLength(quoted(q)); ok {
+		if _, ok := decodedLength(rawjson.Text(q)); ok {
 			t.Errorf("%s is taken for base64", q)
 		}
 	}
@@ -297,7 +269,7 @@ func FuzzResult(f *testing.F) {
 	f.Fuzz(func(t *testing.T, raw []byte, most int) {
 		r, err := ParseResult(raw)
 		if err != nil {
-			if json.Valid(raw) && len(space(raw)) > 0 && space(raw)[0] == '{' {
+			if json.Valid(raw) && rawjson.Kind(raw) == '{' {
 				t.Fatalf("%q: %v", raw, err)
 			}
 			return
@@ -336,49 +308,4 @@ func (c Content) allText() string {
 		}
 	}
 	return b.String()
-}
-
-// FuzzJSONText shows that the parts of a JSON text are what encoding/json takes them for.
-func FuzzJSONText(f *testing.F) {
-	for _, seed := range []string{
-		`{"a":[1,"x]",{"b":"}"}],"a\u0062":"\ud83d\ude80\ud83d","":null}`, ` [ 1 , "\\" , [ ] , { } ] `, `{"a":1,"a":2}`, `"x"`, `{}`, `[]`, `-1.5e3`,
-	} {
-		f.Add([]byte(seed))
-	}
-	f.Fuzz(func(t *testing.T, raw []byte) {
-		if !json.Valid(raw) || !utf8.Valid(raw) {
-			return
-		}
-		raw = bytes.TrimSpace(raw)
-		var list []json.RawMessage
-		var object map[string]json.RawMessage
-		var text string
-		switch raw[0] {
-		case '[':
-			if err := json.Unmarshal(raw, &list); err != nil {
-				t.Fatal(err)
-			}
-			var got []json.RawMessage
-			for each := range elements(raw) {
-				got = append(got, each)
-			}
-			if !slices.EqualFunc(got, list, func(a, b json.RawMessage) bool { return bytes.Equal(a, b) }) {
-				t.Errorf("%s: elements %q, want %q", raw, got, list)
-			}
-		case '{':
-			if err := json.Unmarshal(raw, &object); err != nil {
-				t.Fatal(err)
-			}
-			if got := fieldsOf(raw); !maps.EqualFunc(got, object, func(a []byte, b json.RawMessage) bool { return bytes.Equal(a, b) }) {
-				t.Errorf("%s: members %q, want %q", raw, got, object)
-			}
-		case '"':
-			if err := json.Unmarshal(raw, &text); err != nil {
-				t.Fatal(err)
-			}
-			if got := quoted(raw).String(); got != text {
-				t.Errorf("%s: %q, want %q", raw, got, text)
-			}
-		}
-	})
 }

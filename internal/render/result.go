@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/mcpctl/mcpctl/internal/iostreams"
+	"github.com/mcpctl/mcpctl/internal/rawjson"
 )
 
 // Result is what a tool returned. See the MCP specification, 2025-11-25, "Tools", "Tool Result".
@@ -49,13 +50,13 @@ func BareResult(raw json.RawMessage) (*Result, error) {
 
 // parseResult reads a result as far as its content, which it returns.
 func parseResult(raw json.RawMessage) (r *Result, content json.RawMessage, err error) {
-	if !json.Valid(raw) {
+	if !rawjson.Valid(raw) {
 		return nil, nil, errors.New("not valid JSON")
 	}
-	if !isObject(raw) {
+	if rawjson.Kind(raw) != '{' {
 		return nil, nil, errors.New("not an object")
 	}
-	f := fieldsOf(space(raw))
+	f := fieldsOf(raw)
 	r = &Result{Raw: raw}
 	switch string(f["isError"]) {
 	case "", "false", "null", "0", `""`, `"false"`:

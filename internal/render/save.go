@@ -59,7 +59,7 @@ func (b *block) data() io.Reader {
 	case b.encoded != nil:
 		return base64Reader(b.encoded)
 	case b.source != nil:
-		return b.source.reader()
+		return b.source.Reader()
 	}
 	return strings.NewReader(b.text)
 }

@@ -75,8 +75,7 @@ func swapped(value any, swap func(json.RawMessage) (json.RawMessage, error)) (an
 	}
 	changed := reflect.New(v.Type()).Elem()
 	changed.Set(v)
-	for i := range changed.NumField() {
-		field := changed.Field(i)
+	for _, field := range changed.Fields() {
 		if !field.CanSet() {
 			continue
 		}

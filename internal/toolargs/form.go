@@ -152,7 +152,7 @@ func (s *schema) field(n *value, at *path, names []string, required bool) Field 
 	if d, _, err := parse(string(f.Default)); err == nil && s.fits(n, d) {
 		standing = d
 	}
-	f.Limits = s.limits(n, plainType)
+	f.Limits = s.limitWords(n)
 	item := s.at(n, itemStep(0))
 	plainList := plainType == typeArray && !s.tuple(n) && !s.branches(n)
 	switch {
@@ -350,70 +350,6 @@ func (s *schema) count(n *value, key string) int {
 		return 0
 	}
 	return max(c, 0)
-}
-
-// limits are what a schema says of its values beside their types, in words.
-func (s *schema) limits(n *value, allowed types) []string {
-	var words []string
-	number := func(key string) string {
-		if v := s.annotation(n, key); v.isNumber() {
-			return cut(v.literal, 30)
-		}
-		return ""
-	}
-	between := func(least, most, unit, units string) {
-		if units != "" && (most == "1" || most == "" && least == "1") {
-			units = unit
-		}
-		switch {
-		case least == "0" && unit != "":
-			least = ""
-			if most == "" {
-				return
-			}
-		case least != "" && least == most:
-			words = append(words, strings.TrimSpace("exactly "+least+" "+units))
-			return
-		}
-		switch {
-		case least != "" && most != "":
-			words = append(words, strings.TrimSpace(least+" to "+most+" "+units))
-		case least != "":
-			words = append(words, strings.TrimSpace("at least "+least+" "+units))
-		case most != "":
-			words = append(words, strings.TrimSpace("at most "+most+" "+units))
-		}
-	}
-	if allowed&typeNumber != 0 && allowed != typeAny&^typeNull {
-		over, under := number("exclusiveMinimum"), number("exclusiveMaximum")
-		least, most := number("minimum"), number("maximum")
-		if s.annotation(n, "exclusiveMinimum").isTrue() {
-			over, least = least, ""
-		}
-		if s.annotation(n, "exclusiveMaximum").isTrue() {
-			under, most = most, ""
-		}
-		between(least, most, "", "")
-		if over != "" {
-			words = append(words, "more than "+over)
-		}
-		if under != "" {
-			words = append(words, "less than "+under)
-		}
-		if m := number("multipleOf"); m != "" && m != "1" {
-			words = append(words, "a multiple of "+m)
-		}
-	}
-	if allowed&typeString != 0 && allowed != typeAny&^typeNull {
-		if f := s.annotation(n, "format"); f.isString() && f.text != "password" {
-			words = append(words, formatWords(f.text))
-		}
-		between(number("minLength"), number("maxLength"), "character", "characters")
-	}
-	if allowed == typeArray {
-		between(number("minItems"), number("maxItems"), "item", "items")
-	}
-	return slices.DeleteFunc(words, func(w string) bool { return w == "" })
 }
 
 // spell returns a value as it is typed in the field.

@@ -22,12 +22,10 @@ func formatWords(format string) string {
 		return "time as 12:00:00Z"
 	case "date-time":
 		return "time as 2026-01-31T12:00:00Z"
-	case "email", "uuid":
-		return format
 	case "ipv4", "ipv6":
 		return "address as " + map[string]string{"ipv4": "192.0.2.1", "ipv6": "2001:db8::1"}[format]
 	}
-	return cut(sentence(format), 30)
+	return "format " + show(cut(format, 40))
 }
 
 // misformed says what is wrong with a text of a format, "" if nothing is, or the format is not known here.

@@ -229,7 +229,7 @@ func (s *schema) limitWords(n *value) []string {
 	if below != "" {
 		add("less than " + below)
 	}
-	if of := number("multipleOf"); of != "" {
+	if of := number("multipleOf"); of != "" && of != "1" {
 		add("a multiple of " + of)
 	}
 	add(between(number("minLength"), number("maxLength"), "character"))
@@ -237,7 +237,7 @@ func (s *schema) limitWords(n *value) []string {
 		add("pattern " + show(cut(p.text, 120)))
 	}
 	if f := get("format"); f.isString() && f.text != "" {
-		add("format " + show(cut(f.text, 40)))
+		add(formatWords(f.text))
 	}
 	if e := get("contentEncoding"); e.isString() && e.text != "" {
 		add("encoded as " + show(cut(e.text, 40)))

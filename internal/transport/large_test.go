@@ -2,7 +2,6 @@ package transport
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"io"
 	"strings"
@@ -29,7 +28,7 @@ func TestALargeResultIsNotForTheSDK(t *testing.T) {
 		if !ok {
 			t.Fatal("no message")
 		}
-		_, ex := WithExchange(context.Background())
+		_, ex := WithExchange(t.Context())
 		ex.begin(c.method)
 		ex.answer(e)
 		got := forSDK(data, e, request, ex)

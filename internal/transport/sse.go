@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 )
 
 // sseBody reads a server-sent event stream and gives it on event by event in the plainest form: one event a Read, LF
@@ -108,7 +109,7 @@ func (b *sseBody) next() (sseEvent, error) {
 			case len(value) > b.limit:
 				return sseEvent{}, errTooLarge
 			default: // nearly always it is the only line, and stays where it is
-				ev.data = value[:len(value):len(value)]
+				ev.data = slices.Clip(value)
 			}
 		case "event":
 			ev.name = string(value)
@@ -236,7 +237,7 @@ func readWhole(r io.Reader, length int64, limit int) ([]byte, error) {
 		switch {
 		case len(buf) > limit:
 			return nil, errTooLarge
-		case err == io.EOF: //nolint:errorlint // bare, as readers say it; a wrapped one is a body that broke off
+		case err == io.EOF: // bare, as readers say it; a wrapped one is a body that broke off
 			return buf, nil
 		case err != nil:
 			return buf, err

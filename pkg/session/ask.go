@@ -96,7 +96,7 @@ func (a Answers) capabilities() *mcp.ClientCapabilities {
 		c.Sampling = &mcp.SamplingCapabilities{} //nolint:staticcheck // servers have it until 2027 at least
 	}
 	if a.Roots != nil {
-		c.RootsV2 = &mcp.RootCapabilities{}
+		c.RootsV2 = &mcp.RootCapabilities{} //nolint:staticcheck // servers have it until 2027 at least
 	}
 	return c
 }

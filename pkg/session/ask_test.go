@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -194,7 +195,7 @@ func TestOP09QuestionsOnTheStreamOfTheSession(t *testing.T) {
 	t.Parallel()
 	entry, _ := newAsker(t, map[string]mcp.ToolHandler{
 		"ask": func(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-			apart, cancel := context.WithTimeout(context.WithoutCancel(context.Background()), 10*time.Second) //nolint:contextcheck // apart from the call
+			apart, cancel := context.WithTimeout(t.Context(), 10*time.Second) // apart from the call
 			defer cancel()
 			got, err := req.Session.Elicit(apart, formOf("apart"))
 			if err != nil {
@@ -293,9 +294,7 @@ func forward(w http.ResponseWriter, r *http.Request, target string) {
 		return
 	}
 	defer func() { _ = resp.Body.Close() }()
-	for k, v := range resp.Header {
-		w.Header()[k] = v
-	}
+	maps.Copy(w.Header(), resp.Header)
 	w.WriteHeader(resp.StatusCode)
 	_, _ = io.Copy(w, resp.Body)
 }
@@ -365,7 +364,7 @@ func TestQuestionsEndWithTheirCall(t *testing.T) {
 				_, _ = req.Session.Elicit(context.WithoutCancel(ctx), formOf("x"))
 			}()
 			<-ready
-			time.Sleep(100 * time.Millisecond) //nolint:forbidigo // the question is to be on its way
+			time.Sleep(100 * time.Millisecond) // the question is to be on its way
 			return told("done"), nil
 		},
 		"waits": func(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {

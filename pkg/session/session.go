@@ -291,7 +291,8 @@ func (s *Session) Raw(ctx context.Context, method string, params any) (json.RawM
 	}
 	s.begin()
 	defer s.end()
-	defer s.limited(ctx)()
+	release := s.limited(ctx)
+	defer release()
 	encoded = s.withLevel(method, encoded)
 	if rounds[method] {
 		s.awaitStream(ctx)

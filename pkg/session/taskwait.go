@@ -449,7 +449,8 @@ func (s *Supervisor) input(ctx context.Context, method string, params json.RawMe
 	if err != nil {
 		return nil, err
 	}
-	defer sess.limited(ctx)()
+	release := sess.limited(ctx)
+	defer release()
 	if params == nil {
 		params = json.RawMessage("{}")
 	}
