@@ -101,7 +101,7 @@ func (a *app) answer(f *answerFlags) error {
 	}
 	if f.sampleWith != "" {
 		var err error
-		if n.sampler, err = samplerOf(f.sampleWith); err != nil {
+		if n.sampler, err = a.samplerOf(f.sampleWith); err != nil {
 			return err
 		}
 		offered.Sample = func(ctx context.Context, q session.Question) (json.RawMessage, error) {

@@ -77,6 +77,8 @@ type app struct {
 	answers atomic.Pointer[answers]
 	// logLevel is from which level on log messages of servers are shown, nil if nobody said so.
 	logLevel atomic.Pointer[string]
+	// logVerbose is how often -v was given, which changes from line to line in a shell, while servers speak.
+	logVerbose atomic.Int32
 	// listeners are told of what servers say unasked, and listens is set when they are to be heard also while no request is
 	// on its way. See [app.heardBy].
 	listeners []func(server string, n session.Notification)

@@ -177,12 +177,10 @@ func newShell(a *app, flags *pflag.FlagSet) *shellState {
 	})
 	d := a.quickDialer()
 	sh.offered = newOffered()
-	before := d.OnNotification
-	// It also has sessions over HTTP keep the stream open on which servers say that something changed.
+	// A line may want to hear what the shell itself was not begun to hear. It also has sessions over HTTP keep the stream
+	// open on which servers say that something changed.
 	d.OnNotification = func(server string, n session.Notification) {
-		if before != nil {
-			before(server, n)
-		}
+		a.notified(server, n)
 		sh.offered.hear(server, n.Method)
 	}
 	sh.pool = session.NewPool(d)
