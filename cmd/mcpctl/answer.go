@@ -50,6 +50,11 @@ type answerFlags struct {
 	held bool
 }
 
+// nothing reports whether nobody said that a server may ask anything. Servers hide tools that ask from such clients.
+func (f *answerFlags) nothing() bool {
+	return f.elicit == "" && len(f.elicitSet) == 0 && f.sampleWith == "" && len(f.roots) == 0 && !f.held
+}
+
 func (f *answerFlags) register(flags *pflag.FlagSet) {
 	flags.StringVar(&f.elicit, "elicit", "", "answer a server's questions: `accept`, decline or cancel")
 	flags.StringArrayVar(&f.elicitSet, "elicit-set", nil, "accept with this `key=value`; repeatable, defaults are filled in")

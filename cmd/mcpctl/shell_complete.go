@@ -324,7 +324,7 @@ func (c *completer) argument(ctx context.Context, typed string) (words []cobra.C
 			return c.tools(ctx), false
 		case place == "URI":
 			return c.uris(ctx, typed)
-		case place == "NAME":
+		case place == "PROMPT":
 			return c.prompts(ctx), false
 		case strings.HasPrefix(place, "ARG") && strings.Contains(form, " TOOL"):
 			return c.toolArgument(ctx, typed)
