@@ -98,11 +98,11 @@ func (a *app) answer(f *answerFlags) error {
 			return usagef("--elicit-set: %s", err)
 		}
 	}
-	offered := session.Answers{Refused: func(q session.Question) { a.answers.Load().refused(q) }}
-	if n.flags.elicit != "" || f.held || a.canPrompt() { // else nobody could accept
-		offered.Elicit = func(ctx context.Context, q session.Question) (json.RawMessage, error) {
+	offered := session.Answers{
+		Refused: func(q session.Question) { a.answers.Load().refused(q) },
+		Elicit: func(ctx context.Context, q session.Question) (json.RawMessage, error) {
 			return a.answers.Load().elicit(ctx, q)
-		}
+		},
 	}
 	if f.sampleWith != "" {
 		var err error
@@ -128,8 +128,23 @@ func (a *app) answer(f *answerFlags) error {
 	}
 	d := a.quickDialer()
 	d.Answers = offered
-	if offered.Elicit != nil || offered.Sample != nil || offered.Roots != nil {
+	switch {
+	case n.flags.elicit != "", f.held, offered.Sample != nil, offered.Roots != nil, a.canPrompt():
 		d.Listen = session.ListenWhenUsed
+	case !a.listens: // what is declined in any case is not worth a stream
+		d.Listen = session.ListenNever
+	}
+	return nil
+}
+
+// offerAsCall tells servers the same as call does, so that the list of their tools is the one that call has: some servers
+// hide tools from clients that cannot be asked. Nothing is asked while tools are listed.
+func (a *app) offerAsCall() error {
+	if err := a.answer(&answerFlags{}); err != nil {
+		return err
+	}
+	if a.shell == nil {
+		a.quickDialer().Listen = session.ListenNever
 	}
 	return nil
 }

@@ -54,9 +54,9 @@ A call whose outcome is not known is repeated only if the tool says that this
 does no harm, or with --retry-unsafe.
 
 A server may make a task of a call that takes long. It is waited for, and
-cancelled with Ctrl-C or when a limit runs out. --detach leaves it to the server,
-prints its id, and ends: mcpctl task picks it up. The session stays open at the
-server then, since the task may belong to it.`,
+cancelled with Ctrl-C or when a limit runs out. --detach leaves it to the
+server, prints its id, and ends: mcpctl task picks it up. The session stays open
+at the server then, since the task may belong to it.`,
 		Example: `  mcpctl call demo add a=1 b=2
   mcpctl call demo weather city='New York' --jq .result.structuredContent
   mcpctl call --stdio 'npx -y @example/notes' search --args @query.json`,

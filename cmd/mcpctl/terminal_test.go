@@ -236,7 +236,7 @@ func TestRemoveAsksOnATerminal(t *testing.T) {
 
 func TestALiveLineIsTakenAwayAgain(t *testing.T) {
 	_, out := onTerminal(t, t.TempDir(), "call", "demo", "slow", "seconds=1").end()
-	if !strings.Contains(out, "calling slow of demo … ") || !strings.HasSuffix(out, "\r\x1b[Kwaited 1s\n") {
+	if !strings.Contains(out, " of 1.0 s ██") || !strings.HasSuffix(out, "\r\x1b[Kwaited 1s\n") {
 		t.Errorf("got %q", out)
 	}
 }

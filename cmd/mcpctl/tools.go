@@ -300,6 +300,9 @@ func (o *toolsOptions) run(cmd *cobra.Command, a *app, args []string) error {
 		}
 		o.having = append(o.having, words...)
 	}
+	if err := a.offerAsCall(); err != nil {
+		return err
+	}
 	if o.all {
 		return o.runAll(cmd, a, args)
 	}

@@ -53,6 +53,10 @@ func TestExamplesOfTheDemoWork(t *testing.T) {
 			want = codeTool
 		case "slow":
 			line += " --dry-run" // it would take its three seconds
+		case "summarize":
+			line += " --sample-with 'echo short'"
+		case "roots":
+			line += " --root ."
 		}
 		if out, code := typed(t, line); code != want || guess {
 			t.Errorf("%s: exit code %d, guessed %t: %s", line, code, guess, out)

@@ -21,15 +21,15 @@ type flaky struct {
 	del  func(n int, w http.ResponseWriter, r *http.Request) bool
 	// call is the same for tools/call.
 	call func(n int, w http.ResponseWriter, r *http.Request) bool
-	// life is how old a session gets, 0 for any age.
-	life time.Duration
+	// uses is how many requests a session answers, 0 for any number.
+	uses int
 	// sessions is how many there are in all, 0 for any number.
 	sessions int
 	// nameless gives no session ids.
 	nameless bool
 
 	mu     sync.Mutex
-	born   map[string]time.Time
+	used   map[string]int
 	counts map[string]int
 	// opened is when the latest session was, and cut the number of the request that was cut last.
 	opened time.Time
@@ -41,7 +41,7 @@ type flaky struct {
 // serve starts the server.
 func (s *flaky) serve(t *testing.T) config.Server {
 	t.Helper()
-	s.born, s.counts, s.over = map[string]time.Time{}, map[string]int{}, make(chan struct{})
+	s.used, s.counts, s.over = map[string]int{}, map[string]int{}, make(chan struct{})
 	srv := httptest.NewServer(s)
 	t.Cleanup(func() { close(s.over); srv.CloseClientConnections(); srv.Close() })
 	return config.Server{
@@ -88,13 +88,14 @@ func (s *flaky) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if m.Method == "initialize" {
 		s.opened = time.Now()
 	}
-	born, known := s.born[id]
-	if known && s.life > 0 && time.Since(born) > s.life {
-		known = false
+	used, known := s.used[id]
+	if known {
+		s.used[id]++
+		known = s.uses == 0 || used < s.uses
 	}
 	if m.Method == "initialize" && (s.sessions == 0 || n <= s.sessions) && !s.nameless {
 		id = fmt.Sprintf("session-%d", n)
-		s.born[id] = time.Now()
+		s.used[id] = 0
 		w.Header().Set("Mcp-Session-Id", id)
 	}
 	s.mu.Unlock()
@@ -138,7 +139,7 @@ func (s *flaky) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func (s *flaky) forget(id string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	delete(s.born, id)
+	delete(s.used, id)
 }
 
 func (s *flaky) answer(w http.ResponseWriter, id json.RawMessage, result string) {

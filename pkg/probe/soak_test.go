@@ -106,13 +106,13 @@ func TestSoakSeesWhatIsLostByItself(t *testing.T) {
 		server *flaky
 		cause  string
 	}{
-		"old sessions":                     {&flaky{life: 300 * time.Millisecond}, "HTTP 404 Not Found: Session not found"},
+		"old sessions":                     {&flaky{uses: 30}, "HTTP 404 Not Found: Session not found"},
 		"connections cut":                  {&flaky{}, ""},
 		"connections cut without sessions": {&flaky{nameless: true}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if tt.server.life == 0 {
+			if tt.server.uses == 0 {
 				tt.server.list = tt.server.cutNow
 			}
 			r := Run(t.Context(), &Target{Server: tt.server.serve(t), Soak: 4 * time.Second}, Checks())
