@@ -213,7 +213,7 @@ func steps() []step {
 			json: []string{raw + ` == {action: "cancel"}`}, text: []string{"User cancelled the elicitation dialog."},
 		},
 		{line: "call trigger-elicitation-request", // nobody is there
-			json: []string{raw + ` == {action: "decline"}`}},
+			json: []string{raw + ` == {action: "decline"}`}, text: []string{"User declined"}},
 		{
 			line: "call trigger-url-elicitation url=https://example.com/x --elicit accept",
 			json: []string{raw + ` == {action: "accept"}`}, text: []string{"User completed the URL elicitation flow.", "URL: https://example.com/x"},

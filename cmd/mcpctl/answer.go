@@ -50,9 +50,10 @@ type answerFlags struct {
 	held bool
 }
 
-// nothing reports whether nobody said that a server may ask anything. Servers hide tools that ask from such clients.
+// nothing reports whether servers are offered no more than somebody who answers forms. They hide tools that ask for a model
+// or for roots from such clients.
 func (f *answerFlags) nothing() bool {
-	return f.elicit == "" && len(f.elicitSet) == 0 && f.sampleWith == "" && len(f.roots) == 0 && !f.held
+	return f.sampleWith == "" && len(f.roots) == 0
 }
 
 func (f *answerFlags) register(flags *pflag.FlagSet) {

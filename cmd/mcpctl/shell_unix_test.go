@@ -266,7 +266,7 @@ func TestAShellNoticesThatToolsChanged(t *testing.T) {
 	s.then(ctrlC+"call sk"+tab, "sketch ")
 	addColour(server, "sketch") // is said to be a change, and is none
 	s.line("loud=true", "painted by sketch")
-	s.line("ping -c 1", "pings sent")
+	s.line("ping -c 1", "1 received")
 	if strings.Contains(s.out.String(), "same names") {
 		t.Errorf("it tells of a change that is none: %q", s.out.String())
 	}

@@ -147,9 +147,6 @@ func (l toolList) unknown(a *app, server, words, name string) error {
 		e.hint("it has no tools at all")
 	default:
 		e.hint("mcpctl tools %s shows the tools there are", words)
-		if n := a.answers.Load(); n != nil && n.flags.nothing() {
-			e.hint("with --elicit, --sample-with or --root it may have more, for what it asks then")
-		}
 	}
 	return e
 }
