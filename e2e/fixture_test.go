@@ -127,6 +127,8 @@ type user struct {
 	cwd string
 	// env is added to the environment, "NAME=value" each.
 	env []string
+	// stdin is what the next command line reads, which is nothing unless it is set.
+	stdin string
 }
 
 // newUser returns a user. At the end of the test nothing may run that the user has started.
@@ -190,6 +192,10 @@ func (u *user) start(args ...string) *running {
 	r := &running{u: u, cmd: exec.CommandContext(ctx, mcpctl, args...), begin: time.Now(), cancel: cancel}
 	r.cmd.Env, r.cmd.Dir = u.environ(), u.cwd
 	r.cmd.Stdout, r.cmd.Stderr = &r.stdout, &r.stderr
+	if u.stdin != "" {
+		r.cmd.Stdin = strings.NewReader(u.stdin)
+		u.stdin = ""
+	}
 	r.cmd.Cancel = func() error { return r.cmd.Process.Signal(syscall.SIGTERM) }
 	r.cmd.WaitDelay = endTime
 	if err := r.cmd.Start(); err != nil {

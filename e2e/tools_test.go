@@ -14,7 +14,7 @@ import (
 func TestExamplesOfEverything(t *testing.T) {
 	t.Parallel()
 	u := newUser(t)
-	u.run(append([]string{"add", "every"}, words(t, everythingStdio)...)...).exits(0)
+	u.run(append([]string{"add", "every"}, words(t, everythingHTTP)...)...).exits(0)
 	example := regexp.MustCompile(`(?m)^  (mcpctl call .*)$`)
 	names := strings.Fields(u.run("tools", "every", "-o", "name").exits(0).stdout)
 	if len(names) < 13 {

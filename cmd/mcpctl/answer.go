@@ -50,6 +50,12 @@ type answerFlags struct {
 	held bool
 }
 
+// nothing reports whether servers are offered no more than somebody who answers forms. They hide tools that ask for a model
+// or for roots from such clients.
+func (f *answerFlags) nothing() bool {
+	return f.sampleWith == "" && len(f.roots) == 0
+}
+
 func (f *answerFlags) register(flags *pflag.FlagSet) {
 	flags.StringVar(&f.elicit, "elicit", "", "answer a server's questions: `accept`, decline or cancel")
 	flags.StringArrayVar(&f.elicitSet, "elicit-set", nil, "accept with this `key=value`; repeatable, defaults are filled in")
@@ -101,7 +107,7 @@ func (a *app) answer(f *answerFlags) error {
 	}
 	if f.sampleWith != "" {
 		var err error
-		if n.sampler, err = samplerOf(f.sampleWith); err != nil {
+		if n.sampler, err = a.samplerOf(f.sampleWith); err != nil {
 			return err
 		}
 		offered.Sample = func(ctx context.Context, q session.Question) (json.RawMessage, error) {

@@ -15,6 +15,7 @@ import (
 
 	"github.com/mcpctl/mcpctl/internal/render"
 	"github.com/mcpctl/mcpctl/internal/toolargs"
+	"github.com/mcpctl/mcpctl/pkg/config"
 	"github.com/mcpctl/mcpctl/pkg/session"
 )
 
@@ -29,8 +30,9 @@ const (
 	sampleTail  = 300
 )
 
-// samplerOf splits the command line of --sample-with, and looks whether the command is there.
-func samplerOf(text string) ([]string, error) {
+// samplerOf splits the command line of --sample-with, replaces variables in it as in that of --stdio, and looks whether
+// the command is there.
+func (a *app) samplerOf(text string) ([]string, error) {
 	words, err := splitCommand(text)
 	if err != nil {
 		return nil, usagef("--sample-with: %s", strings.TrimPrefix(err.Error(), "--stdio: ")).hint("have a shell do it: --sample-with \"sh -c '…'\"")
@@ -38,10 +40,14 @@ func samplerOf(text string) ([]string, error) {
 	if len(words) == 0 {
 		return nil, usagef("--sample-with: the command line is empty")
 	}
-	if _, err := exec.LookPath(words[0]); err != nil {
-		return nil, usagef("--sample-with: %s: command not found", words[0])
+	expanded, err := a.expand(config.Server{Name: "--sample-with", Command: words[0], Args: words[1:]})
+	if err != nil {
+		return nil, err
 	}
-	return words, nil
+	if _, err := exec.LookPath(expanded.Command); err != nil {
+		return nil, usagef("--sample-with: %s: command not found", expanded.Command)
+	}
+	return append([]string{expanded.Command}, expanded.Args...), nil
 }
 
 // sample has the command of --sample-with answer sampling/createMessage.

@@ -77,6 +77,8 @@ type app struct {
 	answers atomic.Pointer[answers]
 	// logLevel is from which level on log messages of servers are shown, nil if nobody said so.
 	logLevel atomic.Pointer[string]
+	// logVerbose is how often -v was given, which changes from line to line in a shell, while servers speak.
+	logVerbose atomic.Int32
 	// listens is set when servers are to be heard also while no request is on its way.
 	listens bool
 	// shell is set while lines of a shell are carried out: each uses this app.

@@ -273,7 +273,11 @@ func (o *callOptions) build(a *app, list toolList, server config.Server, named s
 	c := toolCall{server: server, tool: words[0], unsafe: o.retryUnsafe, named: named}
 	t, known := list.find(c.tool)
 	if !known && (!o.noValidate || !server.Tools.Allows(c.tool)) {
-		return c, list.unknown(a, server.Name, named, c.tool)
+		err := list.unknown(a, server.Name, named, c.tool)
+		if e, is := errors.AsType[*usageError](err); is && a.shell == nil && o.nothing() && len(list.tools) > 0 && len(config.Near(c.tool, list.names())) == 0 {
+			e.hint("with --sample-with or --root it may have more, for what it asks then")
+		}
+		return c, err
 	}
 	c.repeatable, c.schema, c.outputSchema = t.repeatable, t.schema, t.outputSchema
 	c.taskSupport, c.taskTools = t.taskSupport, list.taskTools()

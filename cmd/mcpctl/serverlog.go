@@ -48,6 +48,7 @@ func (a *app) listen(f *logFlags) error {
 		return usagef("--log-level: %q is none of %s, %s", f.level, strings.Join(logLevels(), ", "), logOff)
 	}
 	a.logLevel.Store(&level)
+	a.logVerbose.Store(int32(a.global.verbose)) //nolint:gosec // nobody types so many
 	if level != "" && level != logOff {
 		a.listens = true // they may come at any time
 	}
@@ -105,11 +106,11 @@ func (a *app) askForLogs(ctx context.Context, s *session.Supervisor) error {
 
 // showsLog reports whether a message of a level is shown. One of a level that does not exist may be of any.
 func (a *app) showsLog(level string) bool {
-	from := a.logsFrom()
+	from, verbose := a.logsFrom(), a.logVerbose.Load()
 	switch {
-	case from == logOff, from == "" && a.global.verbose == 0:
+	case from == logOff, from == "" && verbose == 0:
 		return false
-	case from == "" && a.global.verbose > 1:
+	case from == "" && verbose > 1:
 		return true
 	case from == "":
 		from = unaskedLevel

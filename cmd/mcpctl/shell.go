@@ -177,12 +177,10 @@ func newShell(a *app, flags *pflag.FlagSet) *shellState {
 	})
 	d := a.quickDialer()
 	sh.offered = newOffered()
-	before := d.OnNotification
-	// It also has sessions over HTTP keep the stream open on which servers say that something changed.
+	// A line may want to hear what the shell itself was not begun to hear. It also has sessions over HTTP keep the stream
+	// open on which servers say that something changed.
 	d.OnNotification = func(server string, n session.Notification) {
-		if before != nil {
-			before(server, n)
-		}
+		a.notified(server, n)
 		sh.offered.hear(server, n.Method)
 	}
 	sh.pool = session.NewPool(d)
@@ -413,7 +411,7 @@ func (sh *shellState) tellEvents() (stop func()) {
 	events := sh.pool.Events(ctx)
 	var told sync.WaitGroup
 	told.Go(func() {
-		known := map[string][]string{}
+		known := map[string]knownTools{}
 		for e := range events {
 			sh.tellEvent(ctx, e, known)
 		}
@@ -427,7 +425,13 @@ func (sh *shellState) tellEvents() (stop func()) {
 // toolsLimit bounds the question what became of the tools: nobody waits for the answer.
 const toolsLimit = 10 * time.Second
 
-func (sh *shellState) tellEvent(ctx context.Context, e session.Event, known map[string][]string) {
+// knownTools are the tools of a server that were told of last: their names, nil for none yet, and all of them.
+type knownTools struct {
+	names []string
+	items []byte
+}
+
+func (sh *shellState) tellEvent(ctx context.Context, e session.Event, known map[string]knownTools) {
 	defer sh.redraw()
 	name := render.OneLine(e.Server)
 	switch r := e.Recovery; {
@@ -438,7 +442,7 @@ func (sh *shellState) tellEvent(ctx context.Context, e session.Event, known map[
 	case e.State == session.StateNeedsAuth && e.From != e.State && e.Generation > 0:
 		sh.tell(fmt.Sprintf("%s: wants authorization: %s", name, render.OneLine(e.Reason)))
 	}
-	if !sh.talking || !e.ToolsChanged && (e.State != session.StateReady || known[e.Server] != nil) {
+	if !sh.talking || !e.ToolsChanged && (e.State != session.StateReady || known[e.Server].names != nil) {
 		return
 	}
 	s, ok := sh.pool.Server(e.Server)
@@ -451,14 +455,17 @@ func (sh *shellState) tellEvent(ctx context.Context, e session.Event, known map[
 	if err != nil {
 		return // whoever uses it is told
 	}
-	now := []string{}
+	now := knownTools{names: []string{}}
 	for _, t := range parseTools(list.Items) {
-		now = append(now, t.name)
+		now.names = append(now.names, t.name)
 	}
-	if before := known[e.Server]; before != nil {
-		if changes := difference(before, now); changes != "" {
+	for _, item := range list.Items {
+		now.items = append(append(now.items, item...), '\n')
+	}
+	if before := known[e.Server]; before.names != nil {
+		if changes := difference(before.names, now.names); changes != "" {
 			sh.tell(name + ": its tools changed: " + changes)
-		} else if e.ToolsChanged {
+		} else if e.ToolsChanged && !bytes.Equal(before.items, now.items) { // some servers say so for each tool that they add
 			sh.tell(name + ": its tools changed, and have the same names")
 		}
 	}

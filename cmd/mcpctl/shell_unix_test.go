@@ -264,7 +264,12 @@ func TestAShellNoticesThatToolsChanged(t *testing.T) {
 	server.RemoveTools("paint")
 	s.then("", "its tools changed: ")
 	s.then(ctrlC+"call sk"+tab, "sketch ")
+	addColour(server, "sketch") // is said to be a change, and is none
 	s.line("loud=true", "painted by sketch")
+	s.line("ping -c 1", "1 received")
+	if strings.Contains(s.out.String(), "same names") {
+		t.Errorf("it tells of a change that is none: %q", s.out.String())
+	}
 	s.then(ctrlD, "")
 	s.end()
 }

@@ -638,6 +638,7 @@ func (a *app) newDialer() *session.Dialer {
 		d.Trace = a.trace
 	}
 	if a.hears() {
+		a.logVerbose.Store(int32(a.global.verbose)) //nolint:gosec // nobody types so many
 		d.OnNotification = a.notified
 		if !a.listens {
 			d.Listen = session.ListenNever
