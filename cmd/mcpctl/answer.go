@@ -95,8 +95,10 @@ func (a *app) answer(f *answerFlags) error {
 				return usagef("--elicit-set %s: it is not key=value", toolargs.Quote(word))
 			}
 		}
-		if _, err := toolargs.Build(toolargs.Input{Words: f.elicitSet, Source: n.source}); err != nil {
-			return usagef("--elicit-set: %s", err)
+		for _, word := range f.elicitSet { // each by itself: only the form says whether a name may be there twice
+			if _, err := toolargs.Build(toolargs.Input{Words: []string{word}, Source: n.source}); err != nil {
+				return usagef("--elicit-set: %s", err)
+			}
 		}
 	}
 	offered := session.Answers{

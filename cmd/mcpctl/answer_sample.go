@@ -63,19 +63,22 @@ func (n *answers) sample(ctx context.Context, q session.Question) (json.RawMessa
 	return raw, nil
 }
 
-// capped keeps the first bytes of what is written, and fails after them.
+// capped keeps the first bytes of what is written, and fails after them. It is no buffer itself: that would read all there is
+// past the cap.
 type capped struct {
-	bytes.Buffer
+	kept bytes.Buffer
 	most int
+	over bool
 }
 
 var errTooMuch = errors.New("it says too much")
 
 func (c *capped) Write(p []byte) (int, error) {
-	if c.Len()+len(p) > c.most {
+	if c.kept.Len()+len(p) > c.most {
+		c.over = true
 		return 0, errTooMuch
 	}
-	return c.Buffer.Write(p)
+	return c.kept.Write(p)
 }
 
 // tail keeps the last bytes of what is written.
@@ -102,6 +105,9 @@ func (n *answers) runSampler(ctx context.Context, request json.RawMessage) (json
 	if cmd.Process != nil {
 		endGroup(cmd)
 	}
+	if out.over {
+		return nil, fmt.Errorf("%s: %w: more than %d bytes", n.sampler[0], errTooMuch, mostSampled)
+	}
 	if err != nil && !errors.Is(err, exec.ErrWaitDelay) {
 		if ctx.Err() != nil {
 			return nil, fmt.Errorf("%s: no answer within %s", n.sampler[0], sampleLimit)
@@ -111,7 +117,7 @@ func (n *answers) runSampler(ctx context.Context, request json.RawMessage) (json
 		}
 		return nil, fmt.Errorf("%s: %w", n.sampler[0], err)
 	}
-	result, err := sampled(out.Bytes(), filepath.Base(n.sampler[0]))
+	result, err := sampled(out.kept.Bytes(), filepath.Base(n.sampler[0]))
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", n.sampler[0], err)
 	}

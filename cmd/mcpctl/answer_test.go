@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -114,6 +115,37 @@ func TestWhatASamplerMaySay(t *testing.T) {
 		got, err := sampled([]byte(out), "m")
 		if string(got) != want || (err != nil) != (want == "") {
 			t.Errorf("%q became %s, %v; want %s", out, got, err, want)
+		}
+	}
+}
+
+// TestASamplerThatSaysTooMuchIsEnded shows that its output is not kept past the bound.
+func TestASamplerThatSaysTooMuchIsEnded(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("needs a POSIX shell")
+	}
+	n := &answers{sampler: []string{"sh", "-c", "yes"}}
+	_, err := n.runSampler(t.Context(), json.RawMessage("{}"))
+	if err == nil || !strings.Contains(err.Error(), "it says too much") {
+		t.Errorf("%v", err)
+	}
+}
+
+// TestAListIsSetByOneFlagAnItem shows that --elicit-set appends to a list of the form, and that what takes one value takes no
+// second.
+func TestAListIsSetByOneFlagAnItem(t *testing.T) {
+	ios, _, _, _ := iostreams.Test()
+	a := newApp(process{io: ios, lookup: func(string) (string, bool) { return "", false }})
+	if err := a.answer(&answerFlags{elicitSet: []string{"m=p", "m=q"}}); err != nil {
+		t.Fatal(err)
+	}
+	for property, want := range map[string]string{
+		`{"type":"array","items":{"type":"string","enum":["p","q"]}}`: `{"action":"accept","content":{"m":["p","q"]}}`,
+		`{"type":"string"}`: `{"action":"decline"}`,
+	} {
+		q := session.Question{Method: session.MethodElicit, Params: json.RawMessage(`{"requestedSchema":{"type":"object","properties":{"m":` + property + `}}}`)}
+		if raw, err := a.answers.Load().elicit(t.Context(), q); err != nil || string(raw) != want {
+			t.Errorf("%s: %s, %v", property, raw, err)
 		}
 	}
 }

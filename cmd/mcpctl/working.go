@@ -157,7 +157,11 @@ func (w *work) line(elapsed time.Duration, columns int) string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if !w.seen {
-		return fmt.Sprintf("%s … %s", render.OneLine(w.what), elapsed.Truncate(100*time.Millisecond))
+		right := " … " + elapsed.Truncate(100*time.Millisecond).String()
+		if left := columns - render.Width(right); left > 0 { // how long it has taken is told whatever the name of the server
+			return render.Cut(render.OneLine(w.what), left) + right
+		}
+		return render.OneLine(w.what) + right
 	}
 	name := render.OneLine(w.what)
 	if w.message != "" {

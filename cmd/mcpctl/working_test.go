@@ -46,6 +46,7 @@ func TestTheLineOfProgress(t *testing.T) {
 		{"a fraction", 79, since(0, session.Progress{Progress: 0.123456}), "calling index of files … 0.1235, 3.2s"},
 		{"huge", 79, since(3, session.Progress{Progress: 1}, session.Progress{Progress: 1e300}), "calling index of files … 1e+300, 3.2s, "},
 		{"escapes", 79, since(0, session.Progress{Progress: 1, Total: 2, Message: "\x1b[2Jone\r\ntwo\u202e"}), "one two █████████░░░░░░░░░░  50% 3.2s"},
+		{"a long name", 30, &work{what: "calling index of a server with a long name"}, "calling index of a ser… … 3.2s"},
 		{"tiny", 10, since(0, session.Progress{Progress: 1, Total: 2, Message: "message"}), "███░░░  50% 3.2s"},
 	} {
 		got := c.w.line(elapsed, c.columns)

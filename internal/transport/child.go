@@ -644,7 +644,13 @@ func (k *Child) receive(m lineMessage) bool {
 	msg, err := jsonrpc.DecodeMessage(carried(e, data))
 	if err != nil {
 		k.noted(0, data)
-		return true
+		if !e.isResponse() {
+			return true
+		}
+		// Its request must not wait for another, and the exchange has what the server said.
+		if msg, err = jsonrpc.DecodeMessage(unreadable(data)); err != nil {
+			return true
+		}
 	}
 	select {
 	case k.incoming <- msg:

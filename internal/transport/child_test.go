@@ -230,6 +230,15 @@ func TestLateAnswerIsNoStray(t *testing.T) {
 	}
 }
 
+// TestAnUnreadableResponseIsAnAnswer shows that a request ends with a response whose error is none, and does not wait for another.
+func TestAnUnreadableResponseIsAnAnswer(t *testing.T) {
+	k := shell(t, `echo '{"jsonrpc":"2.0","id":7,"error":"just text"}'; read line`)
+	got, err := read(t, k)
+	if err != nil || !strings.Contains(got, `"id":7`) || !strings.Contains(got, "cannot be read") {
+		t.Errorf("read %s, %v", got, err)
+	}
+}
+
 func TestStartFailure(t *testing.T) {
 	_, err := StartChild(Command{Path: "/no/such/program"})
 	var f *Fault

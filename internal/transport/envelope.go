@@ -134,6 +134,11 @@ func forSDK(data []byte, e, request envelope, ex *Exchange) []byte {
 	return append(append([]byte(`{"jsonrpc":"2.0","result":{},"id":`), request.ID...), '}')
 }
 
+// unreadable returns the error that the SDK gets in place of a response that it cannot decode.
+func unreadable(response []byte) []byte {
+	return []byte(`{"jsonrpc":"2.0","error":{"code":-32603,"message":"the response cannot be read"},"id":` + string(rawjson.Get(response, "id")) + `}`)
+}
+
 // looksAt reports whether the SDK makes something of the results of a method.
 func looksAt(method string) bool {
 	return method == "initialize" || method == "server/discover" || strings.HasSuffix(method, "/list")

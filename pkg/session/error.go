@@ -136,7 +136,13 @@ type RPCError struct {
 }
 
 // Error returns the message and the code.
-func (e *RPCError) Error() string { return fmt.Sprintf("%s (code %d)", e.Message, e.Code) }
+func (e *RPCError) Error() string {
+	message := e.Message
+	if strings.TrimSpace(message) == "" {
+		message = "an error without a message"
+	}
+	return fmt.Sprintf("%s (code %d)", message, e.Code)
+}
 
 // ClassOf returns the class of err, or "" if err holds no [Error].
 func ClassOf(err error) Class {

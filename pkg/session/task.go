@@ -10,11 +10,14 @@ package session
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"math"
 	"strconv"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/mcpctl/mcpctl/internal/rawjson"
 )
 
 // TaskStatus is how a task stands. A server may have others than those named here: the task goes on then.
@@ -138,6 +141,21 @@ func CreatedTask(result json.RawMessage, asked bool) (Task, bool) {
 		return ParseTask(inner)
 	}
 	return Task{}, false
+}
+
+// noResult says what is wrong with the answer to a call that is no task, "" for a result: it would be a task if it had an id,
+// or it is of a type that nobody knows, which the modern era makes invalid. See the MCP specification, 2026-07-28, "Basic",
+// "Result Type".
+func noResult(answer json.RawMessage, asked, legacy bool) string {
+	kind, _ := rawjson.String(rawjson.Get(answer, "resultType"))
+	inner := rawjson.Get(answer, "task")
+	switch {
+	case kind == "task", asked && len(inner) > 0 && inner[0] == '{' && rawjson.Get(answer, "content") == nil:
+		return "a task that has no id or no status"
+	case !legacy && kind != "" && kind != "complete" && kind != "input_required":
+		return fmt.Sprintf("of the type %.40q, which is not known", kind)
+	}
+	return ""
 }
 
 // The methods about tasks. The last is of the legacy era only.

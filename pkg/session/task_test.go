@@ -580,6 +580,34 @@ func TestTaskSupport(t *testing.T) {
 	}
 }
 
+// TestNoResult shows which answers to a call are neither a result nor a task.
+func TestNoResult(t *testing.T) {
+	for _, c := range []struct {
+		answer        string
+		asked, legacy bool
+		want          string
+	}{
+		{`{"content":[]}`, true, true, ""},
+		{`{}`, true, true, ""},
+		{`null`, true, true, ""},
+		{`[]`, false, false, ""},
+		{`{"task":{"status":"working"}}`, true, true, "no id"},
+		{`{"task":{"taskId":"x"}}`, true, true, "no id"},
+		{`{"task":{"title":"mine"}}`, false, true, ""},
+		{`{"task":{"title":"mine"},"content":[]}`, true, true, ""},
+		{`{"resultType":"task","status":"working"}`, false, false, "no id"},
+		{`{"resultType":"complete","content":[]}`, false, false, ""},
+		{`{"resultType":"surprise","content":[]}`, false, false, `"surprise"`},
+		{`{"resultType":"surprise","content":[]}`, false, true, ""},
+		{`{"resultType":7,"content":[]}`, false, false, ""},
+	} {
+		got := noResult(json.RawMessage(c.answer), c.asked, c.legacy)
+		if (got == "") != (c.want == "") || !strings.Contains(got, c.want) {
+			t.Errorf("%s: %q, want %q", c.answer, got, c.want)
+		}
+	}
+}
+
 // TestCreatedTask shows what is taken for a task in place of a result.
 func TestCreatedTask(t *testing.T) {
 	for _, c := range []struct {

@@ -98,6 +98,12 @@ func (s *Supervisor) CallTool(ctx context.Context, call ToolCall) (Answer, error
 	t, ok := CreatedTask(result, asked)
 	switch {
 	case !ok:
+		if what := noResult(result, asked, on.legacy()); what != "" {
+			return Answer{}, &Error{
+				Server: on.server, Phase: method, Class: ClassProtocol, kind: kindProtocol, Outcome: OutcomeExecuted,
+				Message: "the answer is " + what, Evidence: []string{"result: " + firstWords(string(result))},
+			}
+		}
 		return Answer{Result: result}, nil
 	case call.Detach:
 		on.leave()
