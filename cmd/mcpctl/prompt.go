@@ -222,6 +222,7 @@ func (o *promptOptions) show(ctx context.Context, a *app, messages *render.Messa
 		a.warn("mcpctl: warning: " + render.OneLine(p) + "\n")
 	}
 	doc.Result, doc.Problems = messages.Raw, a.maskedTexts(messages.Problems)
+	a.shell.keep(doc)
 	f := failure{}
 	if failed != nil {
 		f = newFailure(classFailed, failed.Error())

@@ -257,6 +257,7 @@ func (o *readOptions) show(ctx context.Context, a *app, contents *render.Content
 	o.cut(a, contents, &doc)
 	doc.Result, doc.Problems = contents.Raw, a.maskedTexts(contents.Problems)
 	o.tell(a, contents, doc)
+	a.shell.keep(doc)
 	switch {
 	case err != nil:
 		return a.showFailed(ctx, doc, err)

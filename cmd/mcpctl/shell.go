@@ -79,6 +79,10 @@ func (o *shellOptions) run(cmd *cobra.Command, a *app, args []string) error {
 	if !terminal && a.global.config == "-" {
 		return usagef("standard input cannot be both the configuration and the script")
 	}
+	if !terminal && a.json() && a.global.jq == "" {
+		whole := a.io.Out
+		defer func() { a.io.Out = &lineDocument{w: whole} }() // what is wrong with the shell itself is a line, too
+	}
 	o.held = true
 	if err := a.interact(&o.interactionFlags); err != nil {
 		return err
