@@ -435,6 +435,8 @@ func (sh *shellState) tellEvent(ctx context.Context, e session.Event, known map[
 	defer sh.redraw()
 	name := render.OneLine(e.Server)
 	switch r := e.Recovery; {
+	case r != nil && r.OldGeneration > 0 && r.Cause == session.CauseAskedFor:
+		sh.tell(fmt.Sprintf("%s: a fresh session, opened in %s", name, shortLatency(r.Elapsed)))
 	case r != nil && r.OldGeneration > 0:
 		sh.tell(fmt.Sprintf("%s: the session was lost (%s) and replaced in %s", name, render.OneLine(r.Cause), shortLatency(r.Elapsed)))
 	case e.State == session.StateParked && e.From != e.State && e.Generation > 0:

@@ -481,3 +481,13 @@ func TestLinesLeaveNothingBehind(t *testing.T) {
 		t.Errorf("400 lines keep %d KB", (after-before)>>10)
 	}
 }
+
+// TestAShellSaysWhatWasAskedFor opens a fresh session, which is no loss.
+func TestAShellSaysWhatWasAskedFor(t *testing.T) {
+	s := shellOn(t, 80, t.TempDir(), "demo")
+	s.then("", "demo> ")
+	s.line("reconnect", "demo: a fresh session, opened in ")
+	if strings.Contains(s.out.String(), "was lost") {
+		t.Errorf("a loss is told of: %q", s.out.String())
+	}
+}

@@ -250,11 +250,12 @@ func (sh *shellState) closeCmd() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			used := name == sh.inUse()
 			sh.forget(name)
 			if a.json() {
 				return a.print(cmd.Context(), sessionDocument{Version: documentVersion, Server: name, Closed: true})
 			}
-			if now := sh.inUse(); now != "" && sh.talking {
+			if now := sh.inUse(); now != "" && used && sh.talking {
 				a.note("now " + render.OneLine(now) + " is in use")
 			}
 			return nil
