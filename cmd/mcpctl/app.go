@@ -150,7 +150,7 @@ func (a *app) finish(ctx context.Context, err error) int {
 	a.shell.adapt(&f)
 	if a.json() {
 		doc := errorDocument{Version: documentVersion, Error: f.body(), Session: a.sessionBody()}
-		if err := a.writeDocument(doc); err != nil {
+		if err := a.shell.failing(func() error { return a.writeDocument(doc) }); err != nil {
 			a.logger.DebugContext(ctx, "error document not written", "error", err)
 		}
 	}

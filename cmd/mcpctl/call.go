@@ -68,7 +68,7 @@ at the server then, since the task may belong to it.`,
 	flags.BoolVar(&o.retryUnsafe, "retry-unsafe", false, "repeat a call that may have been executed")
 	flags.StringVar(&o.save, "save", "", "save images, audio and resources in `dir`")
 	flags.BoolVar(&o.detach, "detach", false, "run it as a task, print the task's id, and do not wait")
-	o.contentFlags.register(cmd)
+	o.contentFlags.register(a, cmd)
 	o.interactionFlags.register(flags)
 	o.serverFlags.register(flags)
 	return cmd

@@ -199,11 +199,13 @@ func (o *completeOptions) run(cmd *cobra.Command, a *app, args []string) error {
 			return err
 		}
 		a.tellRecovery()
+		doc := completeDocument{
+			Version: documentVersion, Server: a.redact.String(server.Name), Result: c.raw,
+			Session: a.sessionBody(), ElapsedMS: elapsed.Milliseconds(),
+		}
+		a.shell.keep(doc)
 		if a.json() {
-			return a.printData(ctx, completeDocument{
-				Version: documentVersion, Server: a.redact.String(server.Name), Result: c.raw,
-				Session: a.sessionBody(), ElapsedMS: elapsed.Milliseconds(),
-			})
+			return a.printData(ctx, doc)
 		}
 		switch n := len(c.values); {
 		case n == 0:

@@ -98,6 +98,14 @@ func colorNames() []string {
 	return []string{iostreams.ColorAuto, iostreams.ColorAlways, iostreams.ColorNever}
 }
 
+// completeFlagWith completes the values of a flag that is defined. The lines of a shell each have commands of their own, and
+// cobra would hold on to the flags of all of them: they are completed by others, which are made once.
+func (a *app) completeFlagWith(cmd *cobra.Command, name string, complete cobra.CompletionFunc) {
+	if a.shell == nil {
+		_ = cmd.RegisterFlagCompletionFunc(name, complete) // it is defined
+	}
+}
+
 // completeFlag returns the completion of a flag's values. Most have values that nobody can know, and are no files.
 func completeFlag(name string) cobra.CompletionFunc {
 	fixed := func(words ...cobra.Completion) cobra.CompletionFunc {

@@ -22,9 +22,9 @@ type contentFlags struct {
 	maxChars int
 }
 
-func (f *contentFlags) register(cmd *cobra.Command) {
+func (f *contentFlags) register(a *app, cmd *cobra.Command) {
 	cmd.Flags().Var((*numberValue)(&f.maxChars), "max-chars", "cut what comes back to `N` characters")
-	f.imageFlags.register(cmd)
+	f.imageFlags.register(a, cmd)
 }
 
 // check looks at the flags.

@@ -492,8 +492,9 @@ func (f failure) text(everything bool, width int) string {
 	if f.headline != "" {
 		said = f.headline
 	}
-	message := render.Wrap("mcpctl: error: "+oneLine(said), width, "")
-	b.WriteString(strings.ReplaceAll(message, "\n", "\n  ") + "\n")
+	const indent = "  " // of the lines that follow
+	message := render.Wrap("mcpctl: error: "+oneLine(said), max(0, width-len(indent)), "")
+	b.WriteString(strings.ReplaceAll(message, "\n", "\n"+indent) + "\n")
 	for _, d := range f.details {
 		b.WriteString(render.Wrap(oneLine(d.text), width, d.indent) + "\n")
 	}

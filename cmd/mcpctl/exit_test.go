@@ -127,8 +127,14 @@ func TestFailuresAreLinesForPeople(t *testing.T) {
 	if got := f.text(true, 0); !strings.Contains(got, "  stderr: 1\n") {
 		t.Errorf("with -v there is less than everything:\n%s", got)
 	}
-	if got, want := f.text(false, 24), "mcpctl: error: s: start:\n  it exited\n  …"; !strings.HasPrefix(got, want) {
-		t.Errorf("on a terminal of 24 columns: %q, want it to begin with %q", got, want)
+	long := newFailure(classFailed, strings.Repeat("four ", 9)+strings.Repeat("x", 50))
+	for l := range strings.Lines(long.text(false, 40)) {
+		if len(l) > 40+len("\n") {
+			t.Errorf("a line of %d characters on 40 columns: %q", len(l)-1, l)
+		}
+	}
+	if got, want := f.text(false, 26), "mcpctl: error: s: start:\n  it exited\n  …"; !strings.HasPrefix(got, want) {
+		t.Errorf("on a terminal of 26 columns: %q, want it to begin with %q", got, want)
 	}
 }
 

@@ -65,8 +65,7 @@ func newHelpCmd(a *app) *cobra.Command {
 			}
 			for _, t := range topics() {
 				if t.name == args[0] && len(args) == 1 {
-					_, err := io.WriteString(a.io.Out, t.text)
-					return err
+					return a.writeHelp(t.text)
 				}
 			}
 			found, rest, err := root.Find(args)
@@ -96,7 +95,16 @@ const helpWidth = 80
 // sharedKey is the annotation of a flag that several commands share: their help shows it in a section of its own.
 const sharedKey = "shared"
 
+// helpDocument is help where a script of a shell has documents for its lines.
+type helpDocument struct {
+	Version int    `json:"version"`
+	Help    string `json:"help"`
+}
+
 func (a *app) writeHelp(text string) error {
+	if a.shell != nil && !a.shell.talking && a.json() {
+		return a.writeDocument(helpDocument{Version: documentVersion, Help: a.shell.explain(text)})
+	}
 	_, err := io.WriteString(a.io.Out, a.shell.explain(text))
 	return err
 }

@@ -30,12 +30,12 @@ func (v *imagesValue) Set(s string) error {
 func (v *imagesValue) String() string { return string(*v) }
 func (v *imagesValue) Type() string   { return "how" }
 
-func (f *imageFlags) register(cmd *cobra.Command) {
+func (f *imageFlags) register(a *app, cmd *cobra.Command) {
 	cmd.Flags().AddFlag(&pflag.Flag{
 		Name: "images", Value: &f.images,
 		Usage: "`how` a terminal shows images (" + strings.Join(iostreams.PictureModes(), ", ") + ")",
 	})
-	_ = cmd.RegisterFlagCompletionFunc("images", cobra.FixedCompletions(iostreams.PictureModes(), cobra.ShellCompDirectiveNoFileComp)) // it is defined in the line before
+	a.completeFlagWith(cmd, "images", cobra.FixedCompletions(iostreams.PictureModes(), cobra.ShellCompDirectiveNoFileComp))
 }
 
 // showImages prepares for how images are shown.

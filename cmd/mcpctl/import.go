@@ -75,7 +75,7 @@ place, file, line), losses and changes (server, file, line, key, message).`,
 	flags.BoolVar(&o.dryRun, "dry-run", false, "show what would be done, and write nothing")
 	flags.BoolVar(&o.replace, "replace", false, "replace entries that are different")
 	flags.BoolVar(&o.allowLiteralSecret, "allow-literal-secret", false, "copy secrets as they are written")
-	_ = cmd.RegisterFlagCompletionFunc("only", func(cmd *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	a.completeFlagWith(cmd, "only", func(cmd *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		return o.completeOnly(cmd, a, args), cobra.ShellCompDirectiveNoFileComp
 	})
 	return cmd

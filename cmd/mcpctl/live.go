@@ -62,7 +62,7 @@ func (a *app) drawn(what func() string, line func(elapsed time.Duration) string,
 		tick := time.NewTicker(interval)
 		defer tick.Stop()
 		for {
-			a.showLive(render.Cut(a.redact.String(line(time.Since(start))), a.io.Width()-1))
+			a.showLive(render.Cut(a.redact.String(line(time.Since(start))), a.liveWidth()))
 			select {
 			case <-done:
 				a.showLive("")
@@ -76,6 +76,9 @@ func (a *app) drawn(what func() string, line func(elapsed time.Duration) string,
 		ended.Wait()
 	})
 }
+
+// liveWidth is how wide a live line may be: behind it a terminal shows Ctrl-C as ^C, and must not go on in the next line.
+func (a *app) liveWidth() int { return max(a.io.Width()-len("^C")-1, 1) }
 
 // eraseLine empties the line of a terminal and goes to its beginning.
 const eraseLine = "\r\x1b[K"

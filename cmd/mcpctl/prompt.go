@@ -45,7 +45,7 @@ with their role above them.`,
 	flags.StringVar(&o.args, "args", "", "all arguments as one `JSON` object, or @FILE, or -")
 	flags.BoolVar(&o.noValidate, "no-validate", false, "send what is written, whatever the server lists")
 	flags.StringVar(&o.save, "save", "", "save images, audio and resources in `dir`")
-	o.contentFlags.register(cmd)
+	o.contentFlags.register(a, cmd)
 	o.interactionFlags.register(flags)
 	o.serverFlags.register(flags)
 	return cmd
@@ -187,6 +187,7 @@ func (o *promptOptions) show(ctx context.Context, a *app, messages *render.Messa
 		a.warning(p)
 	}
 	doc.Result, doc.Problems = messages.Raw, a.maskedTexts(messages.Problems)
+	a.shell.keep(doc)
 	f := failure{}
 	if failed != nil {
 		f = newFailure(classFailed, failed.Error())

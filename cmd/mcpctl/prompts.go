@@ -118,13 +118,15 @@ func (l listing) unknownPrompt(server, words, name string) error {
 
 // showPrompts writes the list, or the one page that is wanted.
 func (l listing) showPrompts(ctx context.Context, a *app, server config.Server, words string, page bool) error {
+	doc := promptsDocument{
+		Version: documentVersion, Server: a.redact.String(server.Name), Prompts: l.raws(),
+		Problems: a.maskedTexts(l.problems), Incomplete: l.incomplete, Session: a.sessionBody(),
+	}
+	a.shell.keep(doc)
 	switch {
 	case a.json():
 		a.tellProblems(toolList{problems: l.problems})
-		return a.printData(ctx, promptsDocument{
-			Version: documentVersion, Server: a.redact.String(server.Name), Prompts: l.raws(),
-			Problems: a.maskedTexts(l.problems), Incomplete: l.incomplete, Session: a.sessionBody(),
-		})
+		return a.printData(ctx, doc)
 	case a.global.output == formatName:
 		return a.printNames(l.ids())
 	case page:

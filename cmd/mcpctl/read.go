@@ -58,7 +58,7 @@ With --watch the file is written again after each change.`,
 	flags.BoolVar(&o.force, "force", false, "let --save overwrite what is there")
 	flags.BoolVar(&o.watch, "watch", false, "print it again each time it has changed")
 	flags.Var((*numberValue)(&o.count), "count", "with --watch: stop after `N` changes")
-	o.contentFlags.register(cmd)
+	o.contentFlags.register(a, cmd)
 	o.interactionFlags.register(flags)
 	o.serverFlags.register(flags)
 	return cmd
@@ -262,6 +262,7 @@ func (o *readOptions) show(ctx context.Context, a *app, contents *render.Content
 	doc.Truncated = o.cut(a, contents)
 	doc.Result, doc.Problems = contents.Raw, a.maskedTexts(contents.Problems)
 	o.tell(a, contents, doc)
+	a.shell.keep(doc)
 	switch {
 	case err != nil:
 		return a.showFailed(ctx, doc, err)

@@ -147,13 +147,14 @@ func (l resourceLists) only(id, server, words string) (resourceLists, error) {
 
 // show writes the lists, or the one page that is wanted.
 func (l resourceLists) show(ctx context.Context, a *app, server config.Server, words string, page bool) error {
+	doc := resourcesDocument{
+		Version: documentVersion, Server: a.redact.String(server.Name),
+		Resources: l.resources.raws(), Templates: l.templates.raws(), Problems: a.maskedTexts(l.problems()),
+		Incomplete: l.resources.incomplete || l.templates.incomplete, Session: a.sessionBody(),
+	}
+	a.shell.keep(doc)
 	switch {
 	case a.json():
-		doc := resourcesDocument{
-			Version: documentVersion, Server: a.redact.String(server.Name),
-			Resources: l.resources.raws(), Templates: l.templates.raws(), Problems: a.maskedTexts(l.problems()),
-			Incomplete: l.resources.incomplete || l.templates.incomplete, Session: a.sessionBody(),
-		}
 		a.tellProblems(toolList{problems: l.problems()})
 		return a.printData(ctx, doc)
 	case a.global.output == formatName && page:

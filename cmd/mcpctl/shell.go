@@ -79,6 +79,10 @@ func (o *shellOptions) run(cmd *cobra.Command, a *app, args []string) error {
 	if !terminal && a.global.config == "-" {
 		return usagef("standard input cannot be both the configuration and the script")
 	}
+	if !terminal && a.json() && a.global.jq == "" {
+		whole := a.io.Out
+		defer func() { a.io.Out = &lineDocument{w: whole} }() // what is wrong with the shell itself is a line, too
+	}
 	o.held = true
 	if err := a.interact(&o.interactionFlags); err != nil {
 		return err
@@ -435,6 +439,8 @@ func (sh *shellState) tellEvent(ctx context.Context, e session.Event, known map[
 	defer sh.redraw()
 	name := render.OneLine(e.Server)
 	switch r := e.Recovery; {
+	case r != nil && r.OldGeneration > 0 && r.Cause == session.CauseAskedFor:
+		sh.tell(fmt.Sprintf("%s: a fresh session, opened in %s", name, shortLatency(r.Elapsed)))
 	case r != nil && r.OldGeneration > 0:
 		sh.tell(fmt.Sprintf("%s: the session was lost (%s) and replaced in %s", name, render.OneLine(r.Cause), shortLatency(r.Elapsed)))
 	case e.State == session.StateParked && e.From != e.State && e.Generation > 0:

@@ -156,6 +156,20 @@ func (sh *shellState) document() *lineDocument {
 	return &lineDocument{w: sh.out, line: sh.number}
 }
 
+// failing writes what tells of a failure: in a script that is a line, also where --jq lets nothing of it through. A nil shell
+// writes it as it is.
+func (sh *shellState) failing(write func() error) error {
+	if sh == nil || sh.talking {
+		return write()
+	}
+	before := sh.a.io.Out
+	defer func() { sh.a.io.Out = before }()
+	if _, is := before.(*lineDocument); !is {
+		sh.a.io.Out = &lineDocument{w: before, line: sh.number}
+	}
+	return write()
+}
+
 // complete returns the words of the line with the server in them, and sets the flags that hold for all lines.
 func (sh *shellState) complete(root *cobra.Command) ([]string, error) {
 	a := sh.a

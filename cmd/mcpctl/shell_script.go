@@ -58,6 +58,9 @@ func (r *scriptReader) line() (string, error) {
 			r.number++
 		}
 		text := strings.TrimSuffix(string(all), "\n")
+		if r.number == 1 {
+			text = strings.TrimPrefix(text, "\ufeff") // Windows begins files and pipes with one
+		}
 		return strings.TrimSuffix(text, "\r"), err
 	}
 }
@@ -166,7 +169,7 @@ func (d *lineDocument) next(out []byte, c byte) []byte {
 	case c == '{' || c == '[':
 		d.depth++
 		d.begun = false
-		if out = append(out, c); d.depth == 1 && c == '{' {
+		if out = append(out, c); d.depth == 1 && c == '{' && d.line > 0 {
 			out = append(out, `"line":`+strconv.Itoa(d.line)...)
 			d.begun = true
 		}

@@ -15,6 +15,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -454,5 +455,35 @@ func TestAShellDoesNotGrow(t *testing.T) {
 	lines(4000)
 	if after := resident(); after > before+40 {
 		t.Errorf("%d MiB became %d MiB", before, after)
+	}
+}
+
+// TestLinesLeaveNothingBehind makes the commands of many lines: what a library remembers of them would be there for as long as
+// the shell is.
+func TestLinesLeaveNothingBehind(t *testing.T) {
+	a, _ := newTestApp(t)
+	a.shell = &shellState{a: a}
+	held := func(lines int) int64 {
+		for range lines {
+			newRootCmd(a)
+		}
+		runtime.GC()
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		return int64(m.HeapAlloc) //nolint:gosec // far from the bound
+	}
+	before := held(10)
+	if after := held(400); after-before > 200<<10 {
+		t.Errorf("400 lines keep %d KB", (after-before)>>10)
+	}
+}
+
+// TestAShellSaysWhatWasAskedFor opens a fresh session, which is no loss.
+func TestAShellSaysWhatWasAskedFor(t *testing.T) {
+	s := shellOn(t, 80, t.TempDir(), "demo")
+	s.then("", "demo> ")
+	s.line("reconnect", "demo: a fresh session, opened in ")
+	if strings.Contains(s.out.String(), "was lost") {
+		t.Errorf("a loss is told of: %q", s.out.String())
 	}
 }

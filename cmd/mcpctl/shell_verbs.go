@@ -250,11 +250,12 @@ func (sh *shellState) closeCmd() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			used := name == sh.inUse()
 			sh.forget(name)
 			if a.json() {
 				return a.print(cmd.Context(), sessionDocument{Version: documentVersion, Server: name, Closed: true})
 			}
-			if now := sh.inUse(); now != "" && sh.talking {
+			if now := sh.inUse(); now != "" && used && sh.talking {
 				a.note("now " + render.OneLine(now) + " is in use")
 			}
 			return nil
@@ -267,7 +268,8 @@ func (sh *shellState) lastCmd() *cobra.Command {
 		Use:   "_",
 		Short: "Show the last result again, whole or through --jq",
 		Long: `Show the document of the last call again, without a call: all of it, as -o json
-has it, or what --jq makes of it.`,
+has it, or what --jq makes of it. It is also there of tools, resources, read,
+prompts, prompt and complete.`,
 		Example: `  mcpctl _
   mcpctl _ --jq '.result.content[0].text'`,
 		Args: noArgs,
@@ -276,7 +278,7 @@ has it, or what --jq makes of it.`,
 			case sh.lost != "":
 				return &lostError{sh.lost}
 			case sh.last == nil:
-				return usagef("no tool has been called yet").hint("call TOOL, and then _")
+				return usagef("there is no result yet").hint("call TOOL, and then _").hint("tools, resources, read, prompts, prompt and complete leave theirs, too")
 			}
 			return sh.a.printData(cmd.Context(), rawDocument(sh.last))
 		},

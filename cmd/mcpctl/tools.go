@@ -385,9 +385,10 @@ func (a *app) tellNoMatch(total int, of string, words []string) {
 }
 
 func (o *toolsOptions) writeAll(ctx context.Context, a *app, server config.Server, list toolList) error {
+	doc := a.toolsDocument(server, list)
 	switch {
 	case a.json():
-		return a.printTools(ctx, server, list)
+		return a.printTools(ctx, doc, list)
 	case a.global.output == formatName:
 		return a.printNames(list.names())
 	case len(list.tools) == 0:
@@ -412,6 +413,7 @@ func (o *toolsOptions) writeAll(ctx context.Context, a *app, server config.Serve
 
 func (o *toolsOptions) showOne(ctx context.Context, a *app, server config.Server, list toolList, words string) error {
 	t := list.tools[0]
+	doc := a.toolsDocument(server, list)
 	switch {
 	case o.schema:
 		schema := t.schema
@@ -426,7 +428,7 @@ func (o *toolsOptions) showOne(ctx context.Context, a *app, server config.Server
 			Schema: schema, OutputSchema: t.outputSchema, Session: a.sessionBody(),
 		})
 	case a.json():
-		return a.printTools(ctx, server, list)
+		return a.printTools(ctx, doc, list)
 	case a.global.output == formatName:
 		return a.printNames(list.names())
 	case o.brief:
@@ -437,7 +439,8 @@ func (o *toolsOptions) showOne(ctx context.Context, a *app, server config.Server
 	return render.ToolPage(a.out(), a.screen(), page)
 }
 
-func (a *app) printTools(ctx context.Context, server config.Server, list toolList) error {
+// toolsDocument returns the document of a list, which a shell keeps.
+func (a *app) toolsDocument(server config.Server, list toolList) toolsDocument {
 	doc := toolsDocument{
 		Version: documentVersion, Server: a.redact.String(server.Name),
 		Tools: list.raw(), Problems: []string{}, Incomplete: list.incomplete, Session: a.sessionBody(),
@@ -445,6 +448,11 @@ func (a *app) printTools(ctx context.Context, server config.Server, list toolLis
 	for _, p := range list.problems {
 		doc.Problems = append(doc.Problems, a.redact.String(p))
 	}
+	a.shell.keep(doc)
+	return doc
+}
+
+func (a *app) printTools(ctx context.Context, doc toolsDocument, list toolList) error {
 	a.tellProblems(list)
 	return a.printData(ctx, doc)
 }

@@ -36,7 +36,7 @@ func (a *app) working(ctx context.Context, what string) (working context.Context
 	if a.global.verbose > 0 {
 		w.tell = func(line string) { a.note(line) }
 	}
-	stopLine := a.drawn(w.text, func(elapsed time.Duration) string { return w.line(elapsed, a.io.Width()-1) }, barInterval)
+	stopLine := a.drawn(w.text, func(elapsed time.Duration) string { return w.line(elapsed, a.liveWidth()) }, barInterval)
 	return session.WithProgress(ctx, w.report), func() {
 		w.end()
 		stopLine()

@@ -152,6 +152,9 @@ func ClassOf(err error) Class {
 	return ""
 }
 
+// CauseAskedFor is the cause of a recovery after [Supervisor.Reconnect]: nothing was lost.
+const CauseAskedFor = "a fresh session was asked for"
+
 // Recovery tells how a lost session was replaced.
 type Recovery struct {
 	// Cause says how the loss was noticed: "HTTP 404: session not found", "process exited with status 1".

@@ -77,7 +77,7 @@ func (s *Supervisor) Reconnect(ctx context.Context) (*Session, error) {
 		s.current.dismissed = true
 	}
 	s.mu.Unlock()
-	sess, err := s.acquire(ctx, generation, "a fresh session was asked for")
+	sess, err := s.acquire(ctx, generation, CauseAskedFor)
 	if err != nil {
 		return nil, err
 	}
