@@ -312,6 +312,9 @@ func WriteWhole(file string, data []byte, replace bool) error {
 		return err
 	}
 	part, err := writeNew(filepath.Dir(file), "."+filepath.Base(file)+".part", data)
+	if err != nil {
+		return fmt.Errorf("%s: %w", file, errors.Unwrap(err)) // nobody knows the other name
+	}
 	if err == nil {
 		if replace {
 			err = os.Rename(part, file)
@@ -326,6 +329,9 @@ func WriteWhole(file string, data []byte, replace bool) error {
 	}
 	if err != nil && part != "" {
 		_ = os.Remove(part)
+	}
+	if e, ok := errors.AsType[*os.LinkError](err); ok {
+		return fmt.Errorf("%s: %w", file, e.Err)
 	}
 	return err
 }
