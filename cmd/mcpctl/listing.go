@@ -121,7 +121,7 @@ func listKind(ctx context.Context, s *session.Supervisor, server string, k kind)
 		return err
 	})
 	if err == nil && list.Incomplete && len(list.Items) == 0 {
-		e := &session.Error{Server: server, Phase: k.method, Class: session.ClassProtocol, Message: "the server sent no list of " + k.what + "s"}
+		e := &session.Error{Server: server, Phase: k.method, Class: session.ClassProtocol, Outcome: session.OutcomeExecuted, Message: "the server sent no list of " + k.what + "s"}
 		if len(list.Problems) > 0 {
 			e.Message += ": " + strings.TrimPrefix(list.Problems[0], k.method+": ")
 		}

@@ -194,6 +194,9 @@ func (o *logsOptions) followLog(ctx context.Context, a *app, name string, r *std
 		if lines, err = r.Next(); err != nil {
 			return fmt.Errorf("%s: its standard error cannot be read: %w", name, err)
 		}
+		if r.Missed() {
+			a.note(render.OneLine(name) + " writes more than can be kept until it is read; lines are missing here")
+		}
 	}
 }
 

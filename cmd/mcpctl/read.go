@@ -229,7 +229,7 @@ func (a *app) resourceURI(ctx context.Context, words []string, server string) (s
 			return "", err
 		}
 	}
-	if err := toolargs.Check(given, t.schema()); err != nil {
+	if err := t.check(given); err != nil {
 		return "", a.templateError(t, server, words[1:], err)
 	}
 	return t.expand(given)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -11,8 +12,8 @@ import (
 	"github.com/mcpctl/mcpctl/internal/toolargs"
 )
 
-// uriTemplate is a URI with variables in it (RFC 6570, all levels), as servers list them. Values are texts, or lists of
-// them. Names are taken as they are, also those that the RFC does not allow and servers have all the same.
+// uriTemplate is a URI with variables in it (RFC 6570, all levels), as servers list them. Values are texts, or lists
+// or objects of them. Names are taken as they are, also those that the RFC does not allow and servers have all the same.
 type uriTemplate struct {
 	text  string
 	parts []templatePart
@@ -163,21 +164,71 @@ func (u *uriTemplate) schema() json.RawMessage {
 	return textSchema(u.variables, func(name string) bool { return slices.Contains(u.lists, name) })
 }
 
+// check checks the values that were given. Lists and objects of texts, which the RFC allows everywhere and hardly anybody
+// uses, are no part of the schema that people see.
+func (u *uriTemplate) check(given json.RawMessage) error {
+	var object map[string]json.RawMessage
+	if err := json.Unmarshal(given, &object); err != nil {
+		return toolargs.Check(given, u.schema())
+	}
+	for name, raw := range object {
+		var texts []string
+		if _, ok := textMembers(raw); ok || json.Unmarshal(raw, &texts) == nil && texts != nil {
+			object[name] = json.RawMessage(`""`)
+		}
+	}
+	plain, err := json.Marshal(object)
+	if err != nil {
+		return err
+	}
+	return toolargs.Check(plain, u.schema())
+}
+
+// templateValue is the value of a variable: a text, several, or several with keys.
+type templateValue struct {
+	texts, keys []string
+}
+
+// textMembers returns the members of an object of texts in their order, false if it is something else.
+func textMembers(raw json.RawMessage) (templateValue, bool) {
+	var v templateValue
+	decoder := json.NewDecoder(bytes.NewReader(raw))
+	if token, err := decoder.Token(); err != nil || token != json.Delim('{') {
+		return v, false
+	}
+	for decoder.More() {
+		key, err := decoder.Token()
+		if err != nil {
+			return v, false
+		}
+		value, err := decoder.Token()
+		text, ok := value.(string)
+		if err != nil || !ok {
+			return v, false
+		}
+		v.keys, v.texts = append(v.keys, fmt.Sprint(key)), append(v.texts, text)
+	}
+	return v, true
+}
+
 // expand returns the URI with the values of an object in the places of the variables.
 func (u *uriTemplate) expand(given json.RawMessage) (string, error) {
 	var object map[string]json.RawMessage
 	if err := json.Unmarshal(given, &object); err != nil {
 		return "", fmt.Errorf("%s: %w", u.text, err)
 	}
-	values := map[string][]string{}
+	values := map[string]templateValue{}
 	for name, raw := range object {
 		var one string
 		var several []string
+		members, ok := textMembers(raw)
 		switch {
+		case ok:
+			values[name] = members
 		case json.Unmarshal(raw, &one) == nil:
-			values[name] = []string{one}
+			values[name] = templateValue{texts: []string{one}}
 		case json.Unmarshal(raw, &several) == nil:
-			values[name] = several
+			values[name] = templateValue{texts: several}
 		default:
 			return "", &toolargs.UsageError{Param: name, Message: name + ": must be text"}
 		}
@@ -194,19 +245,25 @@ func (u *uriTemplate) expand(given json.RawMessage) (string, error) {
 }
 
 // expand writes an expression with the values that there are.
-func (p templatePart) expand(b *strings.Builder, values map[string][]string) {
+func (p templatePart) expand(b *strings.Builder, values map[string]templateValue) {
 	before := p.op.first
 	for _, v := range p.specs {
-		if len(values[v.name]) == 0 {
+		value := values[v.name]
+		if len(value.texts) == 0 {
 			continue // no value, and an empty list, are as if the variable were not there
 		}
 		var texts []string
-		for _, text := range values[v.name] {
+		for i, text := range value.texts {
 			if runes := []rune(text); v.prefix > 0 && len(runes) > v.prefix {
 				text = string(runes[:v.prefix])
 			}
 			text = escapeURI(text, p.op.reserved)
-			if v.explode && p.op.named {
+			switch {
+			case value.keys != nil && v.explode:
+				text = escapeURI(value.keys[i], p.op.reserved) + "=" + text
+			case value.keys != nil:
+				text = escapeURI(value.keys[i], p.op.reserved) + "," + text
+			case v.explode && p.op.named:
 				text = p.op.name(v.name, text)
 			}
 			texts = append(texts, text)

@@ -45,6 +45,21 @@ func TestTemplatesAreFilledIn(t *testing.T) {
 		{"{?x*}", []string{"x=red", "x=green"}, "?x=red&x=green"},
 		{"?fixed=yes{&x}", []string{"x=1024"}, "?fixed=yes&x=1024"},
 		{"{x*}", []string{"x=red", "x=green"}, "red,green"},
+		{"{x}", []string{`x:=["red","green","blue"]`}, "red,green,blue"},
+		{"{/x}", []string{`x:=["red","green"]`}, "/red,green"},
+		{"{?x}", []string{`x:=["red","green"]`}, "?x=red,green"},
+		{"{x}", []string{`x:={"semi":";","dot":".","comma":","}`}, "semi,%3B,dot,.,comma,%2C"},
+		{"{x*}", []string{`x:={"semi":";","dot":"."}`}, "semi=%3B,dot=."},
+		{"{+x*}", []string{`x:={"semi":";","dot":"."}`}, "semi=;,dot=."},
+		{"{#x}", []string{`x:={"semi":";","dot":"."}`}, "#semi,;,dot,."},
+		{"X{.x*}", []string{`x:={"semi":";","dot":"."}`}, "X.semi=%3B.dot=."},
+		{"{/x*}", []string{`x:={"semi":";","dot":"."}`}, "/semi=%3B/dot=."},
+		{"{;x}", []string{`x:={"semi":";","dot":"."}`}, ";x=semi,%3B,dot,."},
+		{"{?x*}", []string{`x:={"semi":";","dot":"."}`}, "?semi=%3B&dot=."},
+		{"?fixed=yes{&x*}", []string{`x:={"semi":";"}`}, "?fixed=yes&semi=%3B"},
+		{"a{?x*}", []string{`x:={}`}, "a"},
+		{"{x}", []string{`x:={"n":1}`}, "must be a string"},
+		{"{x}", []string{`x:=[1]`}, "must be a string"},
 		{"a b/{x}", []string{"x=1"}, "a%20b/1"},
 		{"a://{user-id}", []string{"user-id=7"}, "a://7"},
 		{"a://{b}{?b}", nil, "missing required argument b"},
@@ -61,7 +76,7 @@ func TestTemplatesAreFilledIn(t *testing.T) {
 		}
 		given, err := toolargs.Build(toolargs.Input{Words: tt.words, Schema: u.schema()})
 		if err == nil {
-			err = toolargs.Check(given, u.schema())
+			err = u.check(given)
 		}
 		got := ""
 		if err == nil {

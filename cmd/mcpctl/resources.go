@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -71,7 +72,8 @@ func listResources(ctx context.Context, s *session.Supervisor, server string) (l
 		return lists, err
 	}
 	lists.templates, err = listKind(ctx, s, server, templateKind())
-	if e := answered(err); e != nil && len(lists.resources.items) > 0 {
+	e, ok := errors.AsType[*session.Error](err)
+	if ok && (e.Class == session.ClassAnswered || e.Class == session.ClassProtocol) && len(lists.resources.items) > 0 {
 		lists.templates = listing{incomplete: true, problems: []string{templateKind().method + ": " + e.Message}}
 		return lists, nil
 	}

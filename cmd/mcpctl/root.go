@@ -225,9 +225,15 @@ func noArgs(cmd *cobra.Command, args []string) error {
 
 // usageLine returns how a command is used, as a hint: a line for each form.
 func usageLine(cmd *cobra.Command) string {
-	forms := strings.Split(cmd.Use, " | ")
-	for i, form := range forms {
-		forms[i] = "usage: " + cmd.Parent().CommandPath() + " " + form
+	var forms []string
+	depth := 0 // of parentheses, in which a bar is between words and not between forms
+	for part := range strings.SplitSeq(cmd.Use, " | ") {
+		if depth > 0 {
+			forms[len(forms)-1] += " | " + part
+		} else {
+			forms = append(forms, "usage: "+cmd.Parent().CommandPath()+" "+part)
+		}
+		depth += strings.Count(part, "(") - strings.Count(part, ")")
 	}
 	return strings.Join(forms, "\n")
 }

@@ -157,7 +157,7 @@ func listTools(ctx context.Context, s *session.Supervisor, server string) (sessi
 	const method = "tools/list"
 	list, err := s.ListTools(ctx)
 	if err == nil && list.Incomplete && len(list.Items) == 0 {
-		e := &session.Error{Server: server, Phase: method, Class: session.ClassProtocol, Message: "the server sent no list of tools"}
+		e := &session.Error{Server: server, Phase: method, Class: session.ClassProtocol, Outcome: session.OutcomeExecuted, Message: "the server sent no list of tools"}
 		if len(list.Problems) > 0 {
 			e.Message += ": " + strings.TrimPrefix(list.Problems[0], method+": ")
 		}

@@ -15,6 +15,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/mcpctl/mcpctl/internal/iostreams"
+	"github.com/mcpctl/mcpctl/internal/rawjson"
 )
 
 // Contents is what a server returned for a resource: usually one content, several for what is like a directory. See the
@@ -49,12 +50,13 @@ func ParseContents(raw json.RawMessage) (*Contents, error) {
 	if !ok {
 		return nil, errors.New(`it has no "contents"`)
 	}
-	var each []json.RawMessage
-	if err := json.Unmarshal(list, &each); err != nil || each == nil {
+	if !bytes.HasPrefix(list, []byte("[")) {
 		return nil, errors.New(`"contents" is not an array`)
 	}
 	c := &Contents{Raw: raw}
-	for i, item := range each {
+	i := -1
+	for item := range rawjson.Elements(list) { // which are not copied: there may be megabytes in them
+		i++
 		parsed, problem := parseContentItem(item)
 		if problem != "" {
 			c.Problems = append(c.Problems, fmt.Sprintf("content %d of the result %s", i+1, problem))
@@ -66,8 +68,8 @@ func ParseContents(raw json.RawMessage) (*Contents, error) {
 
 // object returns the fields of what has to be an object.
 func object(raw json.RawMessage) (map[string]json.RawMessage, error) {
-	var fields map[string]json.RawMessage
-	if err := json.Unmarshal(raw, &fields); err != nil || fields == nil {
+	fields := map[string]json.RawMessage{}
+	if !rawjson.Object(raw, func(key string, value []byte) { fields[key] = value }) {
 		return nil, errors.New("it is not an object")
 	}
 	return fields, nil
@@ -80,19 +82,18 @@ func parseContentItem(raw json.RawMessage) (item contentItem, problem string) {
 		return item, "is not an object"
 	}
 	text := func(key string) (string, bool) {
-		var s *string
-		if json.Unmarshal(fields[key], &s) != nil || s == nil { // not text: as good as missing
-			return "", false
-		}
-		return *s, true
+		return rawjson.String(fields[key]) // not text: as good as missing
 	}
 	item.uri, _ = text("uri")
 	item.mimeType, _ = text("mimeType")
-	words, hasText := text("text")
+	hasText := bytes.HasPrefix(fields["text"], []byte(`"`))
 	blob, hasBlob := text("blob")
 	switch {
 	case hasText:
-		item.data, item.isText = []byte(words), true
+		var b bytes.Buffer
+		b.Grow(len(fields["text"]))
+		_ = rawjson.WriteText(&b, fields["text"]) // into memory that is there
+		item.data, item.isText = b.Bytes()[:b.Len():b.Len()], true
 		if hasBlob {
 			problem = "has both text and a blob; the text is taken"
 		}
@@ -312,6 +313,9 @@ func WriteWhole(file string, data []byte, replace bool) error {
 		return err
 	}
 	part, err := writeNew(filepath.Dir(file), "."+filepath.Base(file)+".part", data)
+	if err != nil {
+		return fmt.Errorf("%s: %w", file, errors.Unwrap(err)) // nobody knows the other name
+	}
 	if err == nil {
 		if replace {
 			err = os.Rename(part, file)
@@ -326,6 +330,9 @@ func WriteWhole(file string, data []byte, replace bool) error {
 	}
 	if err != nil && part != "" {
 		_ = os.Remove(part)
+	}
+	if e, ok := errors.AsType[*os.LinkError](err); ok {
+		return fmt.Errorf("%s: %w", file, e.Err)
 	}
 	return err
 }

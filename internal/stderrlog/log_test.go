@@ -1,6 +1,7 @@
 package stderrlog
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -222,6 +223,34 @@ func TestReaderBesideSeveralProcesses(t *testing.T) {
 	}
 	if total < manyLines/2 {
 		t.Errorf("%d lines of %d processes", total, len(next))
+	}
+}
+
+// TestReaderTellsWhatItMissed has the log put aside once between two looks, which loses nothing, and then twice.
+func TestReaderTellsWhatItMissed(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "srv.log")
+	r := NewReader(path)
+	for i, times := range []int{1, 1, 2, 1, 5, 0} {
+		for n := range times {
+			l := New(path, i+1, "srv")
+			l.most = 1 // so that each begins a file
+			l.Line(strings.Repeat("x", n+1))
+			l.Flush()
+		}
+		lines, err := r.Next()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want := times > 1; r.Missed() != want {
+			t.Errorf("%d: after %d files: missed is %t, and %d lines came", i, times, r.Missed(), len(lines))
+		}
+	}
+	if err := errors.Join(os.Remove(path), os.Remove(path+oldSuffix)); err != nil {
+		t.Fatal(err)
+	}
+	New(path, 9, "srv").End(time.Now(), "exit status 1", true)
+	if lines, err := r.Next(); err != nil || len(lines) != 2 || r.Missed() {
+		t.Errorf("after the log was cleared away: %d lines, missed is %t, %v", len(lines), r.Missed(), err)
 	}
 }
 

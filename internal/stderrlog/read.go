@@ -78,7 +78,13 @@ type Reader struct {
 	// files are how far the old log and the log have been read. Both are looked at each time: a process that opened the
 	// log before it was put aside writes to it afterwards.
 	files []*position
+	// missed is set when the log was put aside twice since it was looked at, and so the end of one is gone unread.
+	missed bool
 }
+
+// Missed reports whether lines are missing before those that [Reader.Next] has returned last: they were written, put aside
+// and thrown away before anybody looked.
+func (r *Reader) Missed() bool { return r.missed }
 
 // position is how much of a file has been read.
 type position struct {
@@ -100,6 +106,7 @@ func NewReader(path string) *Reader { return &Reader{path: path} }
 // Next returns the lines that have come since the last call, none if there are none.
 func (r *Reader) Next() ([]Line, error) {
 	const attempts = 10 // each but the first is for a log that was put aside between two looks
+	r.missed = false
 	for range attempts {
 		lines, ok, err := r.look()
 		if ok || err != nil {
@@ -190,6 +197,13 @@ func (r *Reader) read(name string) (p *piece, err error) {
 func (r *Reader) take(pieces ...*piece) []Line {
 	var lines []Line
 	var files []*position
+	known := func(p *piece) bool {
+		return slices.ContainsFunc(r.files, func(f *position) bool { return os.SameFile(f.info, p.at.info) && p.at.offset == f.offset })
+	}
+	r.missed = len(r.files) > 0
+	for _, p := range pieces {
+		r.missed = r.missed && p != nil && !known(p) // if one is gone altogether, somebody has cleared away
+	}
 	for _, f := range r.files {
 		on := func(p *piece) bool { return p != nil && os.SameFile(f.info, p.at.info) && p.at.offset == f.offset }
 		if len(f.rest) > 0 && !slices.ContainsFunc(pieces, on) {

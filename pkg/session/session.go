@@ -550,7 +550,7 @@ func (s *Session) List(ctx context.Context, method string) (List, error) {
 		list.Items = append(list.Items, items...)
 		if problem != "" {
 			list.Problems = append(list.Problems, method+": "+problem)
-			list.Incomplete = list.Incomplete || items == nil
+			list.Incomplete = list.Incomplete || items == nil || len(list.Items) > 0 // the rest cannot be asked for
 		}
 		switch {
 		case next == nil:
