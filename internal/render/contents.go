@@ -86,13 +86,13 @@ func parseContentItem(raw json.RawMessage) (item contentItem, problem string) {
 	}
 	item.uri, _ = text("uri")
 	item.mimeType, _ = text("mimeType")
-	hasText := bytes.HasPrefix(fields["text"], []byte(`"`))
+	written, hasText := rawjson.TextOf(fields["text"])
 	blob, hasBlob := text("blob")
 	switch {
 	case hasText:
 		var b bytes.Buffer
-		b.Grow(len(fields["text"]))
-		_ = rawjson.WriteText(&b, fields["text"]) // into memory that is there
+		b.Grow(len(fields["text"]) + bytes.MinRead)
+		_, _ = b.ReadFrom(written.Reader()) // into memory that is there
 		item.data, item.isText = b.Bytes()[:b.Len():b.Len()], true
 		if hasBlob {
 			problem = "has both text and a blob; the text is taken"
