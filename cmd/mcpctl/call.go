@@ -518,7 +518,7 @@ func (a *app) argumentError(server, tool string, typed []string, err error) erro
 	}
 	named := *e
 	named.Message = tool + ": " + e.Message
-	if named.Suggestion == "" && named.Help == "" {
+	if named.Suggestion == "" {
 		named.Suggestion = fmt.Sprintf("mcpctl tools %s %s shows its parameters", server, toolargs.Quote(tool))
 	}
 	return &named

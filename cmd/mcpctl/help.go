@@ -319,8 +319,8 @@ const topicExitCodes = `Exit codes
 
   code  class            meaning
   0     -                done
-  1     failed           a check found a failure, or something without a code
-                         of its own went wrong
+  1     failed           a check found a failure, --grep found nothing, or
+                         something without a code of its own went wrong
   2     usage, config    wrong words, unknown server or tool, unreadable or
                          invalid configuration, unset variable
   3     connect          the server could not be started or reached
@@ -339,8 +339,11 @@ With -o json a failure is a document on stdout that has the class:
 
   {"version":1,"error":{"class":"connect","message":"…","exit_code":3,…}}
 
-Its "retryable" is true when the same command may be repeated without risk of
-a second execution, and may succeed then.
+A script that mcpctl shell carries out has the code of the first line that
+failed.
+
+The "retryable" of the document is true when the same command may be
+repeated without risk of a second execution, and may succeed then.
 `
 
 const topicEnvironment = `Environment
@@ -466,7 +469,7 @@ mcpctl get NAME shows each value and where it comes from. For the file itself:
   mcpctl config schema    its JSON Schema, for editors that complete keys
 `
 
-const topicArguments = `Arguments of a tool
+const topicArguments = `Arguments of tools, prompts and templates
 
   key=value         typed by the tool's schema: 7 is a number for a number,
                     and "7" for a string; arrays and objects accept JSON
@@ -481,7 +484,10 @@ const topicArguments = `Arguments of a tool
 
   mcpctl call demo add a=1 b=2
   mcpctl call demo echo message='two words'
+  mcpctl call demo add a=-1 b:=2.5e3
   mcpctl call demo echo --args '{"message":"hi"}'
+  echo 'from a pipe' | mcpctl call demo echo message=@-
+  mcpctl prompt demo greet name=Ada style=brief
 
 The arguments are checked against the schema before the tool is called. An
 unknown name, a missing one or a wrong type is an error with exit code 2;
@@ -491,7 +497,12 @@ On a terminal, required arguments that are missing are asked for; the line that
 would have done without is shown in the end. An argument whose name begins with
 a dash comes after --.
 
-mcpctl tools SERVER TOOL shows the parameters of a tool, and a call of it.
+The arguments of a prompt (mcpctl prompt), and the variables of a template
+(mcpctl read), are written the same way, but are text: n=1 is the text 1. --args
+is there for prompts only. mcpctl complete asks a server for their values.
+
+mcpctl tools SERVER TOOL, mcpctl prompts SERVER PROMPT and mcpctl resources
+SERVER TEMPLATE show what there is to give, and a line to paste.
 `
 
 // topicChecks is made from the list of checks, so that it never lies.

@@ -192,7 +192,7 @@ func (a *app) promptError(server, name string, typed []string, err error) error 
 	}
 	named := *e
 	named.Message = name + ": " + e.Message
-	if named.Suggestion == "" && named.Help == "" {
+	if named.Suggestion == "" {
 		named.Suggestion = fmt.Sprintf("mcpctl prompts %s %s shows its arguments", server, toolargs.Quote(name))
 	}
 	return &named
