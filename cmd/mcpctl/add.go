@@ -81,7 +81,10 @@ replaced when the server is used, and the value stays out of the file.
 	flags.BoolVarP(&o.yes, "yes", "y", false, "do not ask; what does not work is not saved")
 	flags.StringVar(&o.fromJSON, "from-json", "", "add what this `JSON` describes; @FILE, or - for stdin")
 	flags.BoolVar(&o.allowLiteralSecret, "allow-literal-secret", false, "save a secret as it is written")
-	share(flags, o.register)
+	share(flags, sharedKey, o.register)
+	for _, name := range []string{"header", "env", "cwd", "transport"} { // what an entry is made of
+		flags.Lookup(name).Annotations[sharedKey] = []string{ownUsage}
+	}
 	flags.BoolVar(&o.replace, "force", false, "the same as --replace")
 	flags.StringVar(&o.url, "url", "", "the `URL`")
 	flags.StringVar(&o.bearerToken, "bearer-token-env-var", "", "send the token in this `variable`")

@@ -57,10 +57,14 @@ func (f *answerFlags) nothing() bool {
 }
 
 func (f *answerFlags) register(flags *pflag.FlagSet) {
-	flags.StringVar(&f.elicit, "elicit", "", "answer a server's questions: `accept`, decline or cancel")
-	flags.StringArrayVar(&f.elicitSet, "elicit-set", nil, "accept with this `key=value`; repeatable, defaults are filled in")
-	flags.StringVar(&f.sampleWith, "sample-with", "", "run this `command` when a server wants a language model: the request comes as JSON on its stdin; its stdout is the answer, text or a JSON object with content")
-	flags.StringArrayVar(&f.roots, "root", nil, "offer this `dir` or file:// URI, with =NAME if you like; repeatable")
+	share(flags, askedKey, f.registerAnswers)
+}
+
+func (f *answerFlags) registerAnswers(flags *pflag.FlagSet) {
+	flags.StringVar(&f.elicit, "elicit", "", "what to do with a form or a page: the `action` accept, decline or cancel")
+	flags.StringArrayVar(&f.elicitSet, "elicit-set", nil, "accept, with this `key=value` in the form; repeatable; values that are not given are the form's defaults")
+	flags.StringVar(&f.sampleWith, "sample-with", "", "run this `command` when a model is wanted: the request comes as JSON on its stdin; its stdout is the answer, text or a JSON object with content")
+	flags.StringArrayVar(&f.roots, "root", nil, "let the server know of this `dir`, or file:// URI; DIR=NAME gives it a name; repeatable")
 }
 
 // answers answers what the servers of a run ask.

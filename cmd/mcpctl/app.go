@@ -61,6 +61,8 @@ type app struct {
 	images string
 	// config is loaded at most once.
 	config *config.Config
+	// helpError is why help could not be shown: there is no such command.
+	helpError error
 	// reported is set when doctor has written its formats.
 	reported bool
 	// unread is the exit code when nobody reads standard output to its end: that of what was to be written.
@@ -112,6 +114,9 @@ func run(ctx context.Context, p process) int {
 	root := newRootCmd(a)
 	root.SetArgs(words(p.args))
 	err := root.ExecuteContext(ctx)
+	if err == nil {
+		err = a.helpError
+	}
 	a.endTrace()
 	a.reportFailure(ctx, root, err)
 	return a.finish(ctx, err)

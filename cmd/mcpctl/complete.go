@@ -28,7 +28,7 @@ type completeOptions struct {
 func newCompleteCmd(a *app) *cobra.Command {
 	var o completeOptions
 	cmd := &cobra.Command{
-		Use:   "complete SERVER (--prompt NAME | --resource URI) ARG=PREFIX",
+		Use:   "complete SERVER --prompt NAME ARG=PREFIX | complete SERVER --resource URI ARG=PREFIX",
 		Short: "Ask a server how an argument may be completed",
 		Long: `Ask a server which values an argument of a prompt, or a variable of a resource
 template, may have that begin with PREFIX. They are printed one a line.

@@ -94,7 +94,7 @@ func (a *app) argumentError(whose, shows string, typed []string, err error) erro
 	}
 	named := *e
 	named.Message = whose + ": " + e.Message
-	if named.Suggestion == "" && named.Help == "" {
+	if named.Suggestion == "" {
 		named.Suggestion = shows
 	}
 	return &named

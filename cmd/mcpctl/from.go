@@ -18,10 +18,14 @@ import (
 // registerFrom registers --from with commands that take servers and change none.
 func (a *app) registerFrom(commands ...*cobra.Command) {
 	for _, c := range commands {
-		share(c.Flags(), func(flags *pflag.FlagSet) {
-			flags.StringVar(&a.global.from, "from", "", "take the servers that this `client` has: cursor, vscode …")
-		})
+		a.registerFromOn(c.Flags())
 	}
+}
+
+func (a *app) registerFromOn(flags *pflag.FlagSet) {
+	share(flags, sharedKey, func(flags *pflag.FlagSet) {
+		flags.StringVar(&a.global.from, "from", "", "take the servers that this `client` has: cursor, vscode …")
+	})
 }
 
 // clientNames are the values of --from.

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -23,24 +24,31 @@ type topic struct {
 // topics are the pages, by name.
 func topics() []topic {
 	return []topic{
-		{"arguments", "How to write the arguments of a tool", topicArguments},
+		{"arguments", "How to write arguments of tools, prompts and templates", topicArguments},
 		{"checks", "What doctor looks at, in its order", topicChecks()},
 		{"config", "The configuration file", topicConfig},
+		{"connecting", "How to say which server, and the flags to reach it", topicConnecting()},
 		{"environment", "The variables that mcpctl reads", topicEnvironment},
 		{"exit-codes", "What the exit codes mean", topicExitCodes},
 		{"limits", "How long things may take, and where that is set", topicLimits()},
+		{"questions", "What a server may ask, and the flags that answer", topicQuestions()},
 	}
 }
 
-func newHelpCmd(a *app) *cobra.Command {
-	var topicNames []string
+// topicNames are the names of the topics.
+func topicNames() []string {
+	var names []string
 	for _, t := range topics() {
-		topicNames = append(topicNames, t.name)
+		names = append(names, t.name)
 	}
+	return names
+}
+
+func newHelpCmd(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "help [COMMAND|TOPIC]",
 		Short: "Show the help of a command or a topic",
-		Long:  "Show the help of a command, or a page about a topic:\n" + strings.Join(topicNames, ", ") + ".",
+		Long:  "Show the help of a command, or a page about a topic:\n" + strings.Join(topicNames(), ", ") + ".",
 		Example: `  mcpctl help call
   mcpctl help exit-codes`,
 		ValidArgsFunction: func(cmd *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
@@ -74,7 +82,7 @@ func newHelpCmd(a *app) *cobra.Command {
 				return found.Help()
 			}
 			e := usagef("no command and no topic %q", strings.Join(args, " "))
-			known := topicNames
+			known := topicNames()
 			for _, c := range root.Commands() {
 				known = append(known, c.Name())
 			}
@@ -92,8 +100,17 @@ func newHelpCmd(a *app) *cobra.Command {
 // helpWidth is the width of all help.
 const helpWidth = 80
 
-// sharedKey is the annotation of a flag that several commands share: their help shows it in a section of its own.
-const sharedKey = "shared"
+const (
+	// sharedKey is the annotation of a flag about the server, which all commands that reach one share: their help only
+	// names it, and the topic connecting explains it. With the value ownUsage it means something else for this command,
+	// whose help explains it then.
+	sharedKey = "shared"
+	ownUsage  = "own"
+	// askedKey is the annotation of a flag that answers what a server asks. The topic questions explains it.
+	askedKey = "asked"
+	// orderKey is the annotation of a command with its place among those of its group in the help.
+	orderKey = "order"
+)
 
 // helpDocument is help where a script of a shell has documents for its lines.
 type helpDocument struct {
@@ -137,18 +154,19 @@ func usageText(cmd *cobra.Command) string {
 	section("Examples:", cmd.Example)
 	for _, group := range cmd.Groups() {
 		var list strings.Builder
-		for _, c := range cmd.Commands() {
-			if c.GroupID == group.ID && c.IsAvailableCommand() {
+		for _, c := range inGroup(cmd, group.ID) {
+			if c.IsAvailableCommand() {
 				fmt.Fprintf(&list, "  %-12s %s\n", c.Name(), c.Short)
 			}
 		}
 		section(group.Title, list.String())
 	}
-	own, shared := flagSections(cmd)
+	own, asked, shared := flagSections(cmd)
 	section("Flags:", own)
-	section("Flags for the server:", shared)
+	section("Flags for what the server asks, explained by mcpctl help questions:", asked)
+	section("Flags for the server, explained by mcpctl help connecting:", shared)
 	if cmd.HasParent() {
-		section("Global flags, explained by mcpctl help:", "  "+globalNames(cmd.Root()))
+		section("Global flags, explained by mcpctl help:", flagNames(cmd.Root().PersistentFlags()))
 		return b.String()
 	}
 	var list strings.Builder
@@ -159,19 +177,52 @@ func usageText(cmd *cobra.Command) string {
 	return b.String()
 }
 
-// flagSections returns the help of a command's own flags, and of those that it shares with others.
-func flagSections(cmd *cobra.Command) (own, shared string) {
-	ownSet, sharedSet := pflag.NewFlagSet("", pflag.ContinueOnError), pflag.NewFlagSet("", pflag.ContinueOnError)
+// inGroup returns the commands of a group in the order of the help: cobra sorts them by name.
+func inGroup(cmd *cobra.Command, group string) []*cobra.Command {
+	var list []*cobra.Command
+	for _, c := range cmd.Commands() {
+		if c.GroupID == group {
+			list = append(list, c)
+		}
+	}
+	slices.SortStableFunc(list, func(a, b *cobra.Command) int {
+		return strings.Compare(a.Annotations[orderKey], b.Annotations[orderKey])
+	})
+	return list
+}
+
+// flagSections returns the help of a command's own flags, and the names of those that a topic explains: those that answer
+// what a server asks, and those about the server.
+func flagSections(cmd *cobra.Command) (own, asked, shared string) {
+	ownSet, askedSet, sharedSet := newFlags(), newFlags(), newFlags()
 	cmd.LocalFlags().VisitAll(func(f *pflag.Flag) {
+		about := f.Annotations[sharedKey]
 		switch {
 		case f.Name == "help": // everybody knows
-		case f.Annotations[sharedKey] != nil:
-			sharedSet.AddFlag(explained(f))
+		case f.Annotations[askedKey] != nil:
+			askedSet.AddFlag(f)
+		case about != nil && about[0] != ownUsage:
+			sharedSet.AddFlag(f)
 		default:
 			ownSet.AddFlag(explained(f))
 		}
 	})
-	return ownSet.FlagUsagesWrapped(helpWidth), sharedSet.FlagUsagesWrapped(helpWidth)
+	return ownSet.FlagUsagesWrapped(helpWidth), flagNames(askedSet), flagNames(sharedSet)
+}
+
+func newFlags() *pflag.FlagSet { return pflag.NewFlagSet("", pflag.ContinueOnError) }
+
+// explainedFlags returns the help of these flags of a set, or of all.
+func explainedFlags(set *pflag.FlagSet, names ...string) string {
+	list := newFlags()
+	list.SortFlags = false
+	if len(names) == 0 {
+		set.VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
+	}
+	for _, name := range names {
+		list.AddFlag(explained(set.Lookup(name)))
+	}
+	return list.FlagUsagesWrapped(helpWidth)
 }
 
 // placeholderKey is the annotation of a flag that holds what stands for its value in the help.
@@ -247,25 +298,37 @@ func finishFlags(root *cobra.Command) {
 	walk(root)
 }
 
-// globalNames names the flags that every command has.
-func globalNames(root *cobra.Command) string {
-	var list []string
-	root.PersistentFlags().VisitAll(func(f *pflag.Flag) {
-		name := "--" + f.Name
-		if f.Shorthand != "" {
-			name = "-" + f.Shorthand
+// flagNames names flags, on as many lines as that takes.
+func flagNames(flags *pflag.FlagSet) string {
+	var b strings.Builder
+	column := 0
+	flags.VisitAll(func(f *pflag.Flag) {
+		word := "--" + f.Name
+		switch {
+		case f.Hidden:
+			return
+		case column == 0:
+			b.WriteString(" ")
+			column = 1
+		case column+len(", ")+len(word) >= helpWidth:
+			b.WriteString(",\n ")
+			column = 1
+		default:
+			b.WriteString(",")
+			column++
 		}
-		list = append(list, name)
+		b.WriteString(" " + word)
+		column += 1 + len(word)
 	})
-	return strings.Join(list, ", ")
+	return b.String()
 }
 
 const topicExitCodes = `Exit codes
 
   code  class            meaning
   0     -                done
-  1     failed           a check found a failure, or something without a code
-                         of its own went wrong
+  1     failed           a check found a failure, --grep found nothing, or
+                         something without a code of its own went wrong
   2     usage, config    wrong words, unknown server or tool, unreadable or
                          invalid configuration, unset variable
   3     connect          the server could not be started or reached
@@ -284,8 +347,11 @@ With -o json a failure is a document on stdout that has the class:
 
   {"version":1,"error":{"class":"connect","message":"…","exit_code":3,…}}
 
-Its "retryable" is true when the same command may be repeated without risk of
-a second execution, and may succeed then.
+A script that mcpctl shell carries out has the code of the first line that
+failed.
+
+The "retryable" of the document is true when the same command may be
+repeated without risk of a second execution, and may succeed then.
 `
 
 const topicEnvironment = `Environment
@@ -411,7 +477,7 @@ mcpctl get NAME shows each value and where it comes from. For the file itself:
   mcpctl config schema    its JSON Schema, for editors that complete keys
 `
 
-const topicArguments = `Arguments of a tool
+const topicArguments = `Arguments of tools, prompts and templates
 
   key=value         typed by the tool's schema: 7 is a number for a number,
                     and "7" for a string; arrays and objects accept JSON
@@ -426,7 +492,10 @@ const topicArguments = `Arguments of a tool
 
   mcpctl call demo add a=1 b=2
   mcpctl call demo echo message='two words'
+  mcpctl call demo add a=-1 b:=2.5e3
   mcpctl call demo echo --args '{"message":"hi"}'
+  echo 'from a pipe' | mcpctl call demo echo message=@-
+  mcpctl prompt demo greet name=Ada style=brief
 
 The arguments are checked against the schema before the tool is called. An
 unknown name, a missing one or a wrong type is an error with exit code 2;
@@ -436,7 +505,12 @@ On a terminal, required arguments that are missing are asked for; the line that
 would have done without is shown in the end. An argument whose name begins with
 a dash comes after --.
 
-mcpctl tools SERVER TOOL shows the parameters of a tool, and a call of it.
+The arguments of a prompt (mcpctl prompt), and the variables of a template
+(mcpctl read), are written the same way, but are text: n=1 is the text 1. --args
+is there for prompts only. mcpctl complete asks a server for their values.
+
+mcpctl tools SERVER TOOL, mcpctl prompts SERVER PROMPT and mcpctl resources
+SERVER TEMPLATE show what there is to give, and a line to paste.
 `
 
 // topicChecks is made from the list of checks, so that it never lies.

@@ -104,7 +104,7 @@ func newStatusCmd(a *app) *cobra.Command {
 }
 
 func (o *listOptions) registerList(cmd *cobra.Command) {
-	share(cmd.Flags(), o.registerLimits)
+	share(cmd.Flags(), sharedKey, o.registerLimits)
 	cmd.Flags().BoolVar(&o.includeDisabled, "include-disabled", false, "contact disabled servers, too")
 }
 

@@ -94,9 +94,17 @@ func (l listing) find(id string) (listedItem, bool) {
 	return listedItem{}, false
 }
 
-// mentioning returns the items that mention a word; all, if there is none.
-func (l listing) mentioning(word string) listing {
-	if word != "" {
+// foundNothing is the result of a list with --grep in which nothing is left: the exit code of grep.
+func foundNothing(none bool, grep string) error {
+	if none && grep != "" {
+		return reportedError(codeFailed)
+	}
+	return nil
+}
+
+// mentioning returns the items that mention all the words of a text; all, if there are none.
+func (l listing) mentioning(text string) listing {
+	for _, word := range strings.Fields(text) {
 		l.items = slices.DeleteFunc(slices.Clone(l.items), func(i listedItem) bool { return !i.mentions(word) })
 	}
 	return l

@@ -67,7 +67,9 @@ the exit code that it has everywhere, and Ctrl-C before the first result is 130.
 	flags.VarP(&o.interval, "interval", "i", "the `time` from the beginning of one to the next")
 	flags.VarP(&o.deadline, "deadline", "w", "stop after this `time`, whatever is under way")
 	o.register(flags)
-	flags.Lookup("timeout").Usage = "limit for one ping with its recovery (10s for its answer unless set)"
+	timeout := flags.Lookup("timeout")
+	timeout.Usage = "limit for one ping with its recovery (10s for its answer unless set)"
+	timeout.Annotations[sharedKey] = []string{ownUsage}
 	return cmd
 }
 

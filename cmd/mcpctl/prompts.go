@@ -27,7 +27,8 @@ func newPromptsCmd(a *app) *cobra.Command {
 		Short: "List the prompts of a server, or show one in full",
 		Long: `List the prompts of a server, one line each: the name, the arguments, those that
 may be left out with a question mark, and what it is for. With PROMPT show its
-arguments in full; mcpctl prompt prints its messages.`,
+arguments in full; mcpctl prompt prints its messages. --grep that finds nothing
+exits with 1.`,
 		Example: `  mcpctl prompts demo
   mcpctl prompts demo greet
   mcpctl prompts -- npx -y @example/notes ~/notes`,
@@ -35,7 +36,7 @@ arguments in full; mcpctl prompt prints its messages.`,
 		ValidArgsFunction: a.completePrompts(false),
 		RunE:              func(cmd *cobra.Command, args []string) error { return o.run(cmd, a, args) },
 	}
-	cmd.Flags().StringVar(&o.grep, "grep", "", "only those with `word` in the name or the description")
+	cmd.Flags().StringVar(&o.grep, "grep", "", "only those with all these `words` in the name or the description")
 	o.interactionFlags.register(cmd.Flags())
 	o.serverFlags.register(cmd.Flags())
 	return cmd
@@ -87,17 +88,21 @@ func (o *promptsOptions) run(cmd *cobra.Command, a *app, args []string) error {
 		}
 		empty := len(list.items) == 0
 		list = list.mentioning(o.grep)
-		if err := list.showPrompts(ctx, a, server, words, len(rest) == 1); err != nil || a.json() {
+		if err := list.showPrompts(ctx, a, server, words, len(rest) == 1); err != nil {
 			return err
+		}
+		none := len(list.items) == 0
+		if a.json() {
+			return foundNothing(none, o.grep)
 		}
 		switch {
 		case empty:
 			a.note(render.OneLine(server.Name) + " has no prompts")
-		case len(list.items) == 0:
+		case none:
 			a.note(fmt.Sprintf("%s has no prompt with %q in it", render.OneLine(server.Name), o.grep))
 		}
 		a.tellProblems(toolList{problems: list.problems})
-		return nil
+		return foundNothing(none, o.grep)
 	})
 }
 

@@ -47,7 +47,7 @@ line of its own.
 --save DIR/ makes a name of the URI; nothing is overwritten without --force.
 With --watch the file is written again after each change.`,
 		Example: `  mcpctl read demo demo://readme
-  mcpctl read demo 'demo://notes/{number}' number=1
+  mcpctl read notes 'notes://{year}/{name}' year=2026 name=todo
   mcpctl read demo demo://picture > picture.png
   mcpctl read https://search.example/mcp file:///log --watch`,
 		ValidArgsFunction: a.completeResources(true),
@@ -159,7 +159,7 @@ func (o *readOptions) run(cmd *cobra.Command, a *app, args []string) error {
 		elapsed := time.Since(start)
 		stop()
 		if err != nil {
-			return err
+			return o.notThere(err, uri, rest[0], words)
 		}
 		a.tellRecovery()
 		contents, err := render.ParseContents(raw)
@@ -171,6 +171,23 @@ func (o *readOptions) run(cmd *cobra.Command, a *app, args []string) error {
 			Session: a.sessionBody(), ElapsedMS: elapsed.Milliseconds(),
 		})
 	})
+}
+
+// notThere completes the error of a server that does not give a resource: with its URI, if that was made of a template,
+// and with what shows the others.
+func (o *readOptions) notThere(err error, uri, typed, words string) error {
+	e := answered(err)
+	if e == nil || e.RPC == nil {
+		return err
+	}
+	told := *e
+	if told.Hint == "" {
+		told.Hint = "mcpctl resources " + words + " shows the resources there are"
+	}
+	if uri != typed {
+		told.Hint = "the URI was " + uri + "\n" + told.Hint
+	}
+	return &told
 }
 
 // readResource reads a resource. When the server does not know it, the error tells of those that are like it.

@@ -32,7 +32,8 @@ template, show all that the server says of it; mcpctl read prints what it holds.
 
 In a pipe the columns are the URI, the name, the type and the size, separated by
 tabs; for a template the last one is "template". -o name prints the URIs, and no
-templates, because those have to be filled in before they can be read.`,
+templates, because those have to be filled in before they can be read. --grep
+that finds nothing exits with 1.`,
 		Example: `  mcpctl resources demo
   mcpctl resources demo 'demo://notes/{number}'
   mcpctl resources demo --grep readme -o name
@@ -41,7 +42,7 @@ templates, because those have to be filled in before they can be read.`,
 		ValidArgsFunction: a.completeResources(false),
 		RunE:              func(cmd *cobra.Command, args []string) error { return o.run(cmd, a, args) },
 	}
-	cmd.Flags().StringVar(&o.grep, "grep", "", "only those with `word` in the URI, a name or the description")
+	cmd.Flags().StringVar(&o.grep, "grep", "", "only those with all these `words` in the URI, a name or the description")
 	o.interactionFlags.register(cmd.Flags())
 	o.serverFlags.register(cmd.Flags())
 	return cmd
@@ -117,16 +118,17 @@ func (o *resourcesOptions) run(cmd *cobra.Command, a *app, args []string) error 
 		if err := lists.show(ctx, a, server, words, len(rest) == 1); err != nil {
 			return err
 		}
-		switch none := len(lists.resources.items)+len(lists.templates.items) == 0; {
+		none := len(lists.resources.items)+len(lists.templates.items) == 0
+		switch {
 		case a.json():
-			return nil
+			return foundNothing(none, o.grep)
 		case empty:
 			a.note(render.OneLine(server.Name) + " has no resources")
 		case none:
 			a.note(fmt.Sprintf("%s has no resource with %q in it", render.OneLine(server.Name), o.grep))
 		}
 		a.tellProblems(toolList{problems: lists.problems()})
-		return nil
+		return foundNothing(none, o.grep)
 	})
 }
 

@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"log/slog"
 	"strings"
 
@@ -32,6 +33,7 @@ func listFormats() map[string]string {
 const (
 	groupServers = "servers"
 	groupUse     = "use"
+	groupTrouble = "trouble"
 	groupOther   = "other"
 )
 
@@ -70,6 +72,10 @@ func newRootCmd(a *app) *cobra.Command {
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return a.flagError(cmd, err) })
 	root.SetUsageFunc(func(cmd *cobra.Command) error { return a.writeHelp(usageText(cmd)) })
 	root.SetHelpFunc(func(cmd *cobra.Command, _ []string) {
+		if words := cmd.Flags().Args(); cmd == root && len(words) > 0 {
+			a.helpError = a.unknownCommand(cmd, words)
+			return
+		}
 		if err := a.writeHelp(helpText(cmd)); err != nil {
 			a.logger.Debug("help not written", "error", err)
 		}
@@ -80,11 +86,16 @@ func newRootCmd(a *app) *cobra.Command {
 	root.AddGroup(
 		&cobra.Group{ID: groupServers, Title: "Servers:"},
 		&cobra.Group{ID: groupUse, Title: "Using a server:"},
+		&cobra.Group{ID: groupTrouble, Title: "When something is wrong:"},
 		&cobra.Group{ID: groupOther, Title: "More:"},
 	)
 	add := func(group string, commands ...*cobra.Command) {
 		for _, c := range commands {
 			c.GroupID = group
+			if c.Annotations == nil {
+				c.Annotations = map[string]string{}
+			}
+			c.Annotations[orderKey] = fmt.Sprintf("%02d", len(root.Commands()))
 			root.AddCommand(c)
 		}
 	}
@@ -97,15 +108,15 @@ func newRootCmd(a *app) *cobra.Command {
 	a.registerFrom(resources, read, prompts, prompt, complete)
 	shell := newShellCmd(a)
 	a.registerFrom(shell)
-	add(groupServers, newAddCmd(a), newImportCmd(a), newExportCmd(a), list, get, newSetCmd(a), newRenameCmd(a), newRemoveCmd(a), newEnableCmd(a), newDisableCmd(a))
-	add(groupUse, tools, call)
-	add(groupUse, task, tasks)
-	add(groupUse, resources, read, prompts, prompt, complete)
-	add(groupUse, ping, doctor)
 	logs := newLogsCmd(a)
 	a.registerFrom(logs)
-	add(groupUse, logs)
+	// The order is that of the help.
+	add(groupServers, newAddCmd(a), newImportCmd(a), newExportCmd(a), list, get, newSetCmd(a), newRenameCmd(a), newRemoveCmd(a), newEnableCmd(a), newDisableCmd(a))
+	add(groupUse, tools, call)
+	add(groupUse, resources, read, prompts, prompt, complete)
+	add(groupUse, tasks, task)
 	add(groupUse, shell)
+	add(groupTrouble, doctor, ping, logs)
 	add(groupOther, newConfigCmd(a), newCompletionCmd(), newVersionCmd(a), newDemoServerCmd(a))
 	help := newHelpCmd(a)
 	help.GroupID = groupOther

@@ -108,14 +108,14 @@ func TestPlaceholdersInHelpAreNoValues(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		help := helpText(root) + helpText(call) + helpText(doctor)
+		help := helpText(root) + helpText(call) + helpText(doctor) + topicConnecting()
 		for _, want := range []string{
-			"\n  -t, --transport KIND         how it is reached (auto, http, sse, stdio)\n",
+			"\n  -t, --transport KIND     how it is reached (auto, http, sse, stdio)\n",
 			"\n      --color WHEN      when to use colours (auto, always, never)\n",
 			"\n  -v, --verbose         tell more",
-			"\n      --inherit-env[=NAMES]    pass on",
+			"\n      --inherit-env[=NAMES]   pass on",
 			"\n      --kill-session[=N]      kill",
-			"\n  -e, --env NAME=value         set",
+			"\n  -e, --env NAME=value        set",
 			"\n      --cwd DIR ",
 			"(default 16)",
 		} {
@@ -179,6 +179,45 @@ func TestHelpTopicsTellOfEveryExitCode(t *testing.T) {
 		if !strings.Contains(topicExitCodes, class) {
 			t.Errorf("help exit-codes does not tell of %q", class)
 		}
+	}
+}
+
+// TestTopicsExplainSharedFlags holds that each flag which the help of a command only names is explained by the topic that
+// it points to.
+func TestTopicsExplainSharedFlags(t *testing.T) {
+	_, root := newTestApp(t)
+	walk(root, func(cmd *cobra.Command) {
+		cmd.LocalFlags().VisitAll(func(f *pflag.Flag) {
+			text := ""
+			switch about := f.Annotations[sharedKey]; {
+			case f.Annotations[askedKey] != nil:
+				text = topicQuestions()
+			case about != nil && about[0] != ownUsage:
+				text = topicConnecting()
+			default:
+				return
+			}
+			if !regexp.MustCompile(`(?m)^ +(-\w, )?--` + f.Name + `[ \[]`).MatchString(text) {
+				t.Errorf("%s: no topic explains --%s", cmd.CommandPath(), f.Name)
+			}
+			if known := connectingFlags().Lookup(f.Name); known != nil && explained(known).Usage != f.Usage {
+				t.Errorf("%s: --%s says %q here, and %q in the topic", cmd.CommandPath(), f.Name, f.Usage, explained(known).Usage)
+			}
+		})
+	})
+}
+
+// TestHelpIsInTheOrderOfUse holds that what people need first comes first, in the shell, too.
+func TestHelpIsInTheOrderOfUse(t *testing.T) {
+	_, root := newTestApp(t)
+	text := helpText(root)
+	last := -1
+	for _, name := range []string{"add", "list", "tools", "call", "resources", "read", "prompts", "prompt", "tasks", "task", "shell", "doctor", "logs", "version"} {
+		at := strings.Index(text, "\n  "+name+" ")
+		if at <= last {
+			t.Errorf("%s is not in its place:\n%s", name, text)
+		}
+		last = at
 	}
 }
 

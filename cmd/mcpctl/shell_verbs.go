@@ -49,8 +49,8 @@ func (sh *shellState) writeHelp(root *cobra.Command) error {
 	b.WriteString("A line is a command and its words, as in a shell. JSON needs no quotes.\n")
 	for _, group := range root.Groups() {
 		var list strings.Builder
-		for _, c := range root.Commands() {
-			if _, known := sh.verbs[c.Name()]; known && c.GroupID == group.ID && !c.Hidden {
+		for _, c := range inGroup(root, group.ID) {
+			if _, known := sh.verbs[c.Name()]; known && !c.Hidden {
 				fmt.Fprintf(&list, "  %-12s %s\n", c.Name(), c.Short)
 			}
 		}
@@ -58,7 +58,8 @@ func (sh *shellState) writeHelp(root *cobra.Command) error {
 			b.WriteString("\n" + group.Title + "\n" + list.String())
 		}
 	}
-	b.WriteString("\nhelp COMMAND tells more. Flags like -o json and --jq hold for their line.\n")
+	b.WriteString("\nFlags that go with each line, and hold for it:\n" + explainedFlags(root.PersistentFlags(), "output", "jq", "verbose"))
+	b.WriteString("\nhelp COMMAND tells more, and help TOPIC has pages:\n  " + strings.Join(topicNames(), ", ") + "\n")
 	if sh.talking {
 		b.WriteString("Tab completes, Ctrl-R finds old lines, Ctrl-C ends what runs, Ctrl-D the shell.\n")
 	}

@@ -57,12 +57,12 @@ func (f *entryFlags) register(flags *pflag.FlagSet) {
 	f.registerLimits(flags)
 }
 
-// share marks the flags that a function registers as those that several commands share.
-func share(flags *pflag.FlagSet, register func(*pflag.FlagSet)) {
+// share marks the flags that a function registers with an annotation, as those that several commands share.
+func share(flags *pflag.FlagSet, key string, register func(*pflag.FlagSet)) {
 	mine := pflag.NewFlagSet("", pflag.ContinueOnError)
 	register(mine)
 	mine.VisitAll(func(f *pflag.Flag) {
-		f.Annotations = map[string][]string{sharedKey: {""}}
+		f.Annotations = map[string][]string{key: {""}}
 		flags.AddFlag(f)
 	})
 }
@@ -90,7 +90,7 @@ func (f *entryFlags) registerLimits(flags *pflag.FlagSet) {
 }
 
 func (f *serverFlags) register(flags *pflag.FlagSet) {
-	share(flags, func(flags *pflag.FlagSet) {
+	share(flags, sharedKey, func(flags *pflag.FlagSet) {
 		flags.StringVar(&f.stdio, "stdio", "", "start this `command` in place of SERVER")
 		f.entryFlags.register(flags)
 		flags.BoolVar(&f.includeDisabled, "include-disabled", false, "contact a disabled server all the same")

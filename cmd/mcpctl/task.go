@@ -167,6 +167,9 @@ func (o *taskOptions) tell(ctx context.Context, a *app, server config.Server, t 
 
 // unknownTask completes the error of a server that does not know a task: why that may be.
 func (a *app) unknownTask(err error, server config.Server, id, words string) error {
+	if e := answered(err); e != nil && e.RPC != nil && e.RPC.Code == codeNoMethod && e.Task == nil {
+		return hinted(e, server.Name+" does not run tools as tasks; mcpctl call waits for the result")
+	}
 	e, ok := errors.AsType[*session.Error](err)
 	const invalidParams = -32602 // which is also what a server answers that refuses to cancel
 	if !ok || e.Class != session.ClassAnswered || e.RPC == nil || e.RPC.Code != invalidParams || e.Task != nil {

@@ -141,6 +141,8 @@ func (l toolList) unknown(a *app, server, words, name string) error {
 	e := usagef("%s has no tool %q", server, name)
 	near := config.Near(name, l.names())
 	switch {
+	case a.shell != nil && name == server:
+		e.hint("a line of the shell leaves SERVER out; use NAME changes to another")
 	case len(near) > 0:
 		e.hint("did you mean %s?", orList(near))
 	case len(l.tools) == 0:

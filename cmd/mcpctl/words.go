@@ -66,6 +66,13 @@ func habits() []habit {
 	for _, word := range []string{"watch", "subscribe", "resources/subscribe"} {
 		table = append(table, habit{[]string{word}, []string{"read", "--watch"}})
 	}
+	for _, word := range []string{"search", "find", "grep"} {
+		table = append(table, habit{[]string{word}, []string{"tools", "--all", "--grep"}})
+	}
+	for _, word := range []string{"repl", "interactive", "console"} {
+		table = append(table, habit{[]string{word}, []string{"shell"}})
+	}
+	table = append(table, habit{[]string{"edit"}, []string{"config", "edit"}})
 	for _, word := range []string{"test", "check", "probe", "diagnose", "inspect", "connect"} {
 		table = append(table, habit{[]string{word}, []string{"doctor"}})
 	}

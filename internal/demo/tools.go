@@ -255,7 +255,7 @@ func weather(_ context.Context, _ *mcp.CallToolRequest, in weatherInput) (*mcp.C
 	return nil, &weatherOutput{
 		City:        city,
 		Conditions:  sky[bits(0, uint64(len(sky)))],
-		Temperature: float64(bits(8, 500))/10 - 10, // -10.0 to 39.9
+		Temperature: (float64(bits(8, 500)) - 100) / 10, // -10.0 to 39.9
 		Humidity:    20 + bits(24, 80),
 		Wind:        bits(40, 60),
 	}, nil
