@@ -60,7 +60,7 @@ func TestEverything(t *testing.T) {
 			u.run("tools", "every").exits(0).complains().
 				shows("echo\tEchoes back the input string\n", "get-sum\tReturns the sum of two numbers\n")
 			u.run("tools", "every", "-o", "json").exits(0).complains().json(
-				`.server == "every" and .problems == [] and (.tools | length) == 13`,
+				`.server == "every" and .problems == [] and (.tools | length) == 15`, // two of them ask, and are there for who can answer
 				`.tools[] | select(.name == "get-sum") | .inputSchema.required == ["a", "b"]`,
 			)
 			u.run("tools", "every", "get-sum").exits(0).complains().
