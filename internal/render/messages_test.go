@@ -83,13 +83,17 @@ func FuzzMessages(f *testing.F) {
 func TestPage(t *testing.T) {
 	var b bytes.Buffer
 	p := Page{
-		Name: "a://\x1b[2Jb", Title: "A title", Description: "Some words that are more than fits on a line of forty.",
+		Name: "a://\x1b[2Jb", Title: "A title", Description: "Some words that are more than fits on a line of forty.\n\n- an item that hangs when it goes on below",
 		Facts: []Fact{{"type", "text/plain"}, {"meant for", "user"}}, Heading: "Variables:",
 		Arguments: []Fact{{"n", "short"}, {"path", "a text that is too long for what is left of the line"}, {"bare", ""}}, Example: "mcpctl read x",
 	}
 	const want = `a://b  A title
+
 Some words that are more than fits on a
 line of forty.
+
+- an item that hangs when it goes on
+  below
 
 type       text/plain
 meant for  user

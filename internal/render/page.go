@@ -42,8 +42,8 @@ func (p Page) Write(w io.Writer, s Screen) error {
 		}
 	}
 	b.WriteByte('\n')
-	if text := strings.TrimSpace(iostreams.Sanitize(p.Description)); text != "" {
-		b.WriteString(Wrap(text, width, "") + "\n")
+	if text := Prose(p.Description, width); text != "" {
+		b.WriteString("\n" + text + "\n")
 	}
 	p.writeFacts(&b, s, width)
 	switch {
