@@ -152,7 +152,7 @@ type toolCall struct {
 func (o *callOptions) run(cmd *cobra.Command, a *app, args []string) error {
 	ctx := cmd.Context()
 	flags := cmd.Flags()
-	if err := o.contentFlags.check(cmd); err != nil {
+	if err := o.check(cmd); err != nil {
 		return err
 	}
 	if (flags.Changed("args") || flags.Changed("data")) && o.args == "" {

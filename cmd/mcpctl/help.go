@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/mcpctl/mcpctl/internal/render"
 	"github.com/mcpctl/mcpctl/pkg/config"
 	"github.com/mcpctl/mcpctl/pkg/probe"
 )
@@ -48,7 +49,8 @@ func newHelpCmd(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "help [COMMAND|TOPIC]",
 		Short: "Show the help of a command or a topic",
-		Long:  "Show the help of a command, or a page about a topic:\n" + strings.Join(topicNames(), ", ") + ".",
+		Long: "Show the help of a command, or a page about a topic:\n" +
+			render.Wrap(strings.Join(topicNames(), ", ")+".", 80, ""),
 		Example: `  mcpctl help call
   mcpctl help exit-codes`,
 		ValidArgsFunction: func(cmd *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {

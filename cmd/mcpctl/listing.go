@@ -104,7 +104,7 @@ func foundNothing(none bool, grep string) error {
 
 // mentioning returns the items that mention all the words of a text; all, if there are none.
 func (l listing) mentioning(text string) listing {
-	for _, word := range strings.Fields(text) {
+	for word := range strings.FieldsSeq(text) {
 		l.items = slices.DeleteFunc(slices.Clone(l.items), func(i listedItem) bool { return !i.mentions(word) })
 	}
 	return l

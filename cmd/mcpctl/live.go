@@ -5,6 +5,7 @@ import (
 	"io"
 	"sync"
 	"time"
+	"unicode/utf8"
 
 	"github.com/mcpctl/mcpctl/internal/render"
 )
@@ -27,7 +28,8 @@ func (a *app) live(what string) (stop func()) { return a.liveOf(func() string { 
 // until stop has returned.
 func (a *app) liveOf(what func() string) (stop func()) {
 	return a.drawn(what, func(elapsed time.Duration) string {
-		return fmt.Sprintf("%s … %s", render.OneLine(what()), elapsed.Truncate(100*time.Millisecond))
+		passed := " … " + elapsed.Truncate(100*time.Millisecond).String()
+		return render.Cut(a.redact.String(render.OneLine(what())), max(a.liveWidth()-utf8.RuneCountInString(passed), 1)) + passed
 	}, liveInterval)
 }
 

@@ -75,7 +75,7 @@ type promptParams struct {
 
 func (o *promptOptions) run(cmd *cobra.Command, a *app, args []string) error {
 	ctx := cmd.Context()
-	if err := o.contentFlags.check(cmd); err != nil {
+	if err := o.check(cmd); err != nil {
 		return err
 	}
 	switch flags := cmd.Flags(); {

@@ -99,7 +99,7 @@ func TestAPersonInAShell(t *testing.T) {
 		s.then("call "+tab, "add ") // shows all
 		s.then("\x1b", "demo> ")
 		s.then(ctrlC, "^C")
-		s.then("call slow seconds=60\r", "of 60.0 s")
+		s.then("call slow seconds=60\r", "waited 0.0 of 6")
 		s.then(ctrlC, "interrupted")
 		s.line("", "demo> ")
 		s.then("call echo message={\"a\":\r", "… ")

@@ -81,7 +81,7 @@ type taskDocument struct {
 
 func (o *taskOptions) run(cmd *cobra.Command, a *app, args []string) error {
 	ctx := cmd.Context()
-	if err := o.contentFlags.check(cmd); err != nil {
+	if err := o.check(cmd); err != nil {
 		return err
 	}
 	switch {

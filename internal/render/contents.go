@@ -313,19 +313,20 @@ func WriteWhole(file string, data []byte, replace bool) error {
 		return err
 	}
 	part, err := writeNew(filepath.Dir(file), "."+filepath.Base(file)+".part", data)
-	if err != nil {
-		return fmt.Errorf("%s: %w", file, errors.Unwrap(err)) // nobody knows the other name
+	if e, ok := errors.AsType[*os.PathError](err); ok {
+		return fmt.Errorf("%s: %w", file, e.Err) // nobody knows the other name
 	}
-	if err == nil {
-		if replace {
+	if err != nil {
+		return fmt.Errorf("%s: %w", file, err)
+	}
+	if replace {
+		err = os.Rename(part, file)
+	} else if err = os.Link(part, file); err == nil || !errors.Is(err, os.ErrExist) {
+		// A link fails if somebody has made the file meanwhile. Some file systems have no links.
+		if err != nil {
 			err = os.Rename(part, file)
-		} else if err = os.Link(part, file); err == nil || !errors.Is(err, os.ErrExist) {
-			// A link fails if somebody has made the file meanwhile. Some file systems have no links.
-			if err != nil {
-				err = os.Rename(part, file)
-			} else {
-				err = os.Remove(part)
-			}
+		} else {
+			err = os.Remove(part)
 		}
 	}
 	if err != nil && part != "" {
