@@ -313,11 +313,8 @@ func WriteWhole(file string, data []byte, replace bool) error {
 		return err
 	}
 	part, err := writeNew(filepath.Dir(file), "."+filepath.Base(file)+".part", data)
-	if e, ok := errors.AsType[*os.PathError](err); ok {
-		return fmt.Errorf("%s: %w", file, e.Err) // nobody knows the other name
-	}
 	if err != nil {
-		return fmt.Errorf("%s: %w", file, err)
+		return fmt.Errorf("%s: %w", file, errors.Unwrap(err)) // nobody knows the other name
 	}
 	if replace {
 		err = os.Rename(part, file)
