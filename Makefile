@@ -42,7 +42,7 @@ build: ## Build build/mcpctl for this machine
 
 .PHONY: test
 test: ## Run the tests (no Node, no network beyond this machine)
-	$(GO) test -timeout 20m -parallel $(PARALLEL) $(TESTFLAGS) ./...
+	$(GO) test -timeout 45m -parallel $(PARALLEL) $(TESTFLAGS) ./...
 
 .PHONY: soak
 soak: ## Kill sessions under load for minutes; SOAKFLAGS='-chaos.seed N' does a run again

@@ -310,7 +310,7 @@ func (a *app) overview(cmd *cobra.Command) error {
 		_, err := fmt.Fprintf(a.out(), "\nNext: mcpctl list --check, mcpctl tools %s%s, or mcpctl help\n", a.configWords(), toolargs.Quote(c.Servers[0].Name))
 		return err
 	}
-	lines := []string{"No servers yet. Add one: mcpctl add NAME URL, or try the built-in one: mcpctl tools demo"}
+	lines := []string{"No servers yet. Add one: mcpctl add NAME URL, or try: mcpctl tools demo"}
 	if offers := a.offers(cmd.Context()); len(offers) > 0 {
 		lines = append(append(lines, offers...), "To keep them here: mcpctl import")
 	}

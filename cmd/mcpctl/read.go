@@ -135,7 +135,7 @@ func (o *readOptions) run(cmd *cobra.Command, a *app, args []string) error {
 	if o.stdio != "" || len(args) > 0 {
 		words = o.words(cmd, a, args)
 	}
-	if len(rest) == 0 {
+	if len(rest) == 0 || rest[0] == "" {
 		return usagef("no resource named").hint("%s", usageLine(cmd)).hint("mcpctl resources %s shows the resources there are", words)
 	}
 	uri, err := a.resourceURI(ctx, rest, words)

@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 
@@ -41,6 +42,7 @@ func listedTools(t *testing.T, server string) []tool {
 
 // TestExamplesOfTheDemoWork pastes the example of each tool of the demonstration server.
 func TestExamplesOfTheDemoWork(t *testing.T) {
+	t.Parallel()
 	tools := listedTools(t, "demo")
 	if len(tools) == 0 {
 		t.Fatal("no tools")
@@ -67,27 +69,35 @@ func TestExamplesOfTheDemoWork(t *testing.T) {
 // TestExamplesOfTheLaboratoryAreValid does the same with the tools of all cases that are about tools, without calling them:
 // many of these never answer.
 func TestExamplesOfTheLaboratoryAreValid(t *testing.T) {
+	t.Parallel()
+	var mu sync.Mutex
 	seen := map[string]bool{}
-	for _, c := range faultlab.Cases() {
-		if c.Over&faultlab.Stdio == 0 || c.Area != "call" && c.Area != "listing" && c.Name != "tools-contradict" {
-			continue
-		}
-		server := "--stdio " + toolargs.Quote("faultlab stdio "+c.Name)
-		tools := listedTools(t, server)
-		named := map[string]bool{}
-		for _, tool := range tools {
-			key := tool.name + string(tool.schema)
-			known := seen[key] || named[tool.name] // of two with one name the first is called
-			seen[key], named[tool.name] = true, true
-			if known {
+	t.Run("all", func(t *testing.T) {
+		for _, c := range faultlab.Cases() {
+			if c.Over&faultlab.Stdio == 0 || c.Area != "call" && c.Area != "listing" && c.Name != "tools-contradict" {
 				continue
 			}
-			line, guess := tool.example(server)
-			if out, code := typed(t, line+" --dry-run"); code != codeOK && !guess {
-				t.Errorf("%s: %s: exit code %d: %s", c.Name, line, code, out)
-			}
+			t.Run(c.Name, func(t *testing.T) {
+				t.Parallel()
+				server := "--stdio " + toolargs.Quote("faultlab stdio "+c.Name)
+				named := map[string]bool{}
+				for _, tool := range listedTools(t, server) {
+					key := tool.name + string(tool.schema)
+					mu.Lock()
+					known := seen[key] || named[tool.name] // of two with one name the first is called
+					seen[key], named[tool.name] = true, true
+					mu.Unlock()
+					if known {
+						continue
+					}
+					line, guess := tool.example(server)
+					if out, code := typed(t, line+" --dry-run"); code != codeOK && !guess {
+						t.Errorf("%s: exit code %d: %s", line, code, out)
+					}
+				}
+			})
 		}
-	}
+	})
 	if len(seen) < 20 {
 		t.Errorf("only %d tools", len(seen))
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -97,23 +98,26 @@ func (w *work) text() string {
 	if !w.seen {
 		return w.what
 	}
-	return w.what + ", " + w.amount()
+	if amount := w.amount(); amount != "" {
+		return w.what + ", " + amount
+	}
+	return w.what
 }
 
 // sentence is text with the message and the time. w.mu is held.
 func (w *work) sentence(elapsed time.Duration) string {
-	text := render.OneLine(w.what) + ": " + w.amount()
-	if w.message != "" {
-		text += ", " + w.message
-	}
-	return text + ", " + w.times(elapsed)
+	parts := slices.DeleteFunc([]string{w.amount(), w.message, w.times(elapsed)}, func(part string) bool { return part == "" })
+	return render.OneLine(w.what) + ": " + strings.Join(parts, ", ")
 }
 
 // share is how much of the total is done, from 0 to 1. w.mu is held.
 func (w *work) share() float64 { return min(max(w.done/w.total, 0), 1) }
 
-// amount says how much is done: a part of the total, or a number. w.mu is held.
+// amount says how much is done: a part of the total, or a number; "" for nothing of nobody knows how much. w.mu is held.
 func (w *work) amount() string {
+	if w.total == 0 && w.done == 0 {
+		return ""
+	}
 	if w.total > 0 {
 		return strconv.Itoa(int(100*w.share())) + "%"
 	}
@@ -171,7 +175,11 @@ func (w *work) line(elapsed time.Duration, columns int) string {
 	if w.total > 0 {
 		right = " " + bar(w.share(), columns) + fmt.Sprintf(" %4s ", w.amount()) + w.times(elapsed)
 	} else {
-		right = " … " + w.amount() + ", " + w.times(elapsed)
+		right = " … "
+		if amount := w.amount(); amount != "" {
+			right += amount + ", "
+		}
+		right += w.times(elapsed)
 	}
 	// What is said by the server is cut first.
 	if left := columns - render.Width(right); left > 0 {
