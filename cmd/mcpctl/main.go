@@ -79,6 +79,13 @@ func main() {
 		readKeyring: keyring.Get,
 		kill:        kill,
 		interrupt: func() {
+			mine, now := taken.take()
+			if mine {
+				return
+			}
+			if !now {
+				end() // at once: what was asked for must not come to a good end
+			}
 			select {
 			case signals <- os.Interrupt:
 			default:

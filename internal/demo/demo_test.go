@@ -524,9 +524,19 @@ func TestPanicOfAHandlerIsAnErrorOfTheRequest(t *testing.T) {
 // TestANewNoteIsTold shows that whoever has subscribed to the notes hears of each new one, and that they are all there.
 func TestANewNoteIsTold(t *testing.T) {
 	told := make(chan string, 10)
-	s := inMemory(t, &mcp.ClientOptions{ResourceUpdatedHandler: func(_ context.Context, r *mcp.ResourceUpdatedNotificationRequest) {
-		told <- r.Params.URI
-	}})
+	clientSide, serverSide := mcp.NewInMemoryTransports()
+	if _, err := NewServer(Options{}).Connect(t.Context(), serverSide, nil); err != nil {
+		t.Fatal(err)
+	}
+	client := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, &mcp.ClientOptions{
+		ResourceUpdatedHandler: func(_ context.Context, r *mcp.ResourceUpdatedNotificationRequest) { told <- r.Params.URI },
+	})
+	// The era in which a subscription is answered: in the other one nobody knows when it begins.
+	s, err := client.Connect(t.Context(), clientSide, &mcp.ClientSessionOptions{ProtocolVersion: "2025-11-25"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = s.Close() }()
 	for _, uri := range []string{notesURI, noteURI(2)} {
 		if err := s.Subscribe(t.Context(), &mcp.SubscribeParams{URI: uri}); err != nil {
 			t.Fatal(err)
