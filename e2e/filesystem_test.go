@@ -19,7 +19,7 @@ func TestFilesystem(t *testing.T) {
 	u.run("list", "--check", "-o", "json").exits(0).json(`.servers[0] | .state == "ready" and .tools == 14`)
 	u.run("tools", "files").exits(0).complains().shows("list_directory\t", "write_file\t")
 	u.run("tools", "files", "write_file").exits(0).complains().
-		shows("path  ", "content  ", "mcpctl call files write_file path=")
+		shows("path\tstring\trequired", "content\tstring\trequired", "mcpctl call files write_file path=")
 
 	u.run("call", "files", "list_directory", "path="+dir).exits(0).complains().prints("[FILE] note.txt")
 	// Text comes back byte for byte.
