@@ -160,6 +160,19 @@ func (w *watching) run(ctx context.Context, events <-chan session.Event) error {
 			return nil
 		}
 		var err error
+		select { // what happened to the session is told before what came after it
+		case e, open := <-events:
+			if open {
+				err = w.happened(ctx, e)
+			} else {
+				events = nil
+			}
+			if err != nil {
+				return err
+			}
+			continue
+		default:
+		}
 		select {
 		case <-ctx.Done():
 			return &serverError{w.server.Name, context.Canceled}
