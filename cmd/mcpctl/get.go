@@ -128,8 +128,8 @@ func health(key string, h config.Health, add func(key string, value any, text st
 	}
 }
 
-// oauth adds the values for a login.
-func oauth(o *config.OAuth, add func(key string, value any, text string)) {
+// oauthValues adds the values for a login.
+func oauthValues(o *config.OAuth, add func(key string, value any, text string)) {
 	if o == nil {
 		return
 	}
@@ -244,7 +244,7 @@ func valuesOf(original config.Server) []entryValue {
 		if s.Auth != "" {
 			add("auth", string(s.Auth), string(s.Auth))
 		}
-		oauth(s.OAuth, add)
+		oauthValues(s.OAuth, add)
 		for _, file := range []struct{ key, value string }{
 			{"tls.ca_file", s.TLS.CAFile},
 			{"tls.cert_file", s.TLS.CertFile},

@@ -626,6 +626,7 @@ func (a *app) newDialer() *session.Dialer {
 		Kill:          a.kill,
 		Mask:          a.redact.String,
 		LogDir:        config.LogDir(a.lookup),
+		OAuth:         a.authorizer,
 		OnWait: func(server string, wait time.Duration, why *session.Error) {
 			asked := ""
 			if why.RetryAfter > 0 {

@@ -147,7 +147,7 @@ func (f *Fault) plain() string {
 			return f.Err.Error()
 		}
 		if u, err := url.Parse(f.URL); err == nil {
-			if next, err := u.Parse(f.Location); err == nil && !sameOrigin(u, next) {
+			if next, err := u.Parse(f.Location); err == nil && !SameOrigin(u, next) {
 				return fmt.Sprintf("HTTP %d redirects to %s, another origin, and is not followed", f.Status, f.Location)
 			}
 		}

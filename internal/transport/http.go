@@ -81,8 +81,8 @@ type HTTPOptions struct {
 	NoReuse bool
 	// Trace is told what goes over the wire. If nil, nothing is.
 	Trace *ConnTrace
-	// Authorizes is set when somebody above can do something about 401 and 403: such answers pass then.
-	Authorizes bool
+	// Authorizer gets authorization for the requests, over what Header says of it. If nil, nothing does.
+	Authorizer Authorizer
 	// TLS is how HTTPS is spoken with the server. If nil, the system's authorities are trusted.
 	TLS *tls.Config
 	// Proxy carries all requests. If nil, none does.
@@ -188,7 +188,7 @@ func (h *HTTP) Sibling(header http.Header) *HTTP {
 		opts.Header = http.Header{}
 	}
 	maps.Copy(opts.Header, header)
-	opts.NoReuse, opts.Listen, opts.Notify, opts.OnListen, opts.OnStream, opts.Authorizes = true, false, nil, nil, nil, false
+	opts.NoReuse, opts.Listen, opts.Notify, opts.OnListen, opts.OnStream = true, false, nil, nil, nil
 	return NewHTTP(opts)
 }
 
@@ -309,6 +309,9 @@ type roundTrip struct {
 	ex      *Exchange
 	way     *progress
 	fault   Fault // what every fault of this request says
+	// refusals counts how often the request was refused and sent again; unauthorized is why that was not done once more.
+	refusals     int
+	unauthorized error
 }
 
 func (x *roundTrip) do(ctx context.Context, req *http.Request) (*http.Response, error) {
@@ -383,7 +386,7 @@ func (x *roundTrip) send(ctx context.Context, req *http.Request, body []byte) (*
 	}
 	stale := 0
 	for hop := 0; ; hop++ {
-		if !sameOrigin(target, x.h.opts.Endpoint) {
+		if !SameOrigin(target, x.h.opts.Endpoint) {
 			return nil, x.fail(Fault{Kind: KindRedirect, Location: bareURL(target), Err: fmt.Errorf(
 				"the server names an endpoint at another origin: %s", bareURL(target))})
 		}
@@ -395,6 +398,9 @@ func (x *roundTrip) send(ctx context.Context, req *http.Request, body []byte) (*
 		}
 		x.headers(r)
 		routeTask(r, x.msg.Method, body)
+		if err := x.authorize(r); err != nil {
+			return nil, err
+		}
 
 		trace, begin := x.h.opts.Trace.exchange(), time.Now()
 		trace.request(r, body)
@@ -426,6 +432,10 @@ func (x *roundTrip) send(ctx context.Context, req *http.Request, body []byte) (*
 		if err != nil {
 			return nil, x.fail(x.evidence(resp, Fault{Kind: KindContent, Err: err}))
 		}
+		if x.refused(r, resp) {
+			hop--
+			continue
+		}
 		location := resp.Header.Get("Location")
 		if resp.StatusCode < 300 || resp.StatusCode > 399 || location == "" {
 			return resp, nil
@@ -455,7 +465,7 @@ func redirect(endpoint, from *url.URL, status int, location string, hop int) (*u
 	case hop >= maxRedirects:
 		f.Err = fmt.Errorf("the server redirects in circles: more than %d times, the last to %s", maxRedirects, f.Location)
 		return nil, f
-	case status == http.StatusSeeOther || !sameOrigin(next, endpoint):
+	case status == http.StatusSeeOther || !SameOrigin(next, endpoint):
 		return nil, f
 	}
 	return next, nil
@@ -607,12 +617,7 @@ func (x *roundTrip) answered(resp *http.Response) (*http.Response, error) {
 			x.h.Odd.note(OddBusy, "%s is refused with HTTP 429", x.msg.Method)
 		}
 		body := trimMessage(x.errorBody(resp))
-		f := x.evidence(resp, Fault{Kind: KindStatus, Body: body})
-		if x.challenged(f) {
-			_ = x.fail(f) // it stands, unless the request is sent again
-			resp.Body = io.NopCloser(bytes.NewReader(body))
-			return resp, nil
-		}
+		f := x.evidence(resp, Fault{Kind: KindStatus, Body: body, Err: x.unauthorized})
 		if !f.OwnID || !answers(resp.StatusCode) {
 			return nil, x.fail(f)
 		}
@@ -648,13 +653,6 @@ func (b *countedBody) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
 	b.ex.update(func(s *ExchangeState) { s.Read += int64(n) })
 	return n, err
-}
-
-// challenged reports whether an answer is for those above to do something about. A 401 without a challenge on a session
-// may be a lost session.
-func (x *roundTrip) challenged(f Fault) bool {
-	return x.h.opts.Authorizes && (f.Status == http.StatusUnauthorized || f.Status == http.StatusForbidden) &&
-		(f.Challenge != "" || !x.fault.SessionID)
 }
 
 // answers reports whether a JSON-RPC error with the request's own id under an HTTP status is the server's answer to the
@@ -1060,9 +1058,9 @@ func bareURL(u *url.URL) string {
 	return bare.String()
 }
 
-// sameOrigin reports whether two URLs have the same scheme, host and port. See RFC 6454. Only the letters of ASCII have a
+// SameOrigin reports whether two URLs have the same scheme, host and port. See RFC 6454. Only the letters of ASCII have a
 // case in a host (RFC 3986, 6.2.2.1): to Unicode the Kelvin sign is a k, too.
-func sameOrigin(a, b *url.URL) bool {
+func SameOrigin(a, b *url.URL) bool {
 	return asciiLower(a.Scheme) == asciiLower(b.Scheme) && asciiLower(a.Hostname()) == asciiLower(b.Hostname()) && port(a) == port(b)
 }
 

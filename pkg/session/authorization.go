@@ -1,21 +1,17 @@
 package session
 
-// What a server that wants authorization says of how to get it: a chain of documents, each of which names the next. It is
-// read to explain a refusal; nobody is logged in, and no credential is sent.
+// What a server that wants authorization says of how to get it, and the way to those who give it. Package oauth knows the
+// protocol; this is where it meets sessions.
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
-	"fmt"
-	"io"
-	"net"
 	"net/http"
 	"net/url"
-	"slices"
 	"strings"
 	"time"
 
+	"github.com/mcpctl/mcpctl/internal/oauth"
 	"github.com/mcpctl/mcpctl/internal/transport"
 	"github.com/mcpctl/mcpctl/pkg/config"
 )
@@ -23,248 +19,68 @@ import (
 // Challenge is one way to be authorized that a server names in WWW-Authenticate. See RFC 9110, 11.6.1.
 type Challenge = transport.Challenge
 
+// Authorizer gets authorization for the requests to one server.
+type Authorizer = transport.Authorizer
+
+// Refusal is an answer with 401 or 403.
+type Refusal = transport.Refusal
+
 // Place is a URL at which a document was looked for, and what was found there.
-type Place struct {
-	URL string
-	// Found is set when the document is there and can be used.
-	Found bool
-	// Says is what the URL answered, in words: "HTTP 404", "a web page (text/html)", "no JSON".
-	Says string
-}
+type Place = oauth.Place
 
 // ResourceMetadata is how a protected server describes itself. See RFC 9728, 2.
-type ResourceMetadata struct {
-	Resource             string   `json:"resource"`
-	AuthorizationServers []string `json:"authorization_servers"`
-	ScopesSupported      []string `json:"scopes_supported"`
-}
+type ResourceMetadata = oauth.ResourceMetadata
 
 // ServerMetadata is how an authorization server describes itself. See RFC 8414, 2.
-type ServerMetadata struct {
-	Issuer                string   `json:"issuer"`
-	AuthorizationEndpoint string   `json:"authorization_endpoint"`
-	TokenEndpoint         string   `json:"token_endpoint"`
-	RegistrationEndpoint  string   `json:"registration_endpoint"`
-	ScopesSupported       []string `json:"scopes_supported"`
-	GrantTypes            []string `json:"grant_types_supported"`
-	CodeChallengeMethods  []string `json:"code_challenge_methods_supported"`
-	// ClientIDMetadataDocument is set when a client may name itself by the URL of a document.
-	ClientIDMetadataDocument bool `json:"client_id_metadata_document_supported"`
-}
+type ServerMetadata = oauth.ServerMetadata
 
 // Authorization is what is known of how a server is protected.
-type Authorization struct {
-	// Status is the status of the refusal: 401 or 403.
-	Status int
-	// Challenges are those of the refusal, in their order.
-	Challenges []Challenge
-	// Resource is nil if the server does not describe itself. ResourcePlaces are all places that were asked.
-	Resource       *ResourceMetadata
-	ResourcePlaces []Place
-	// Issuer is the authorization server that the resource metadata names first, "" if none.
-	Issuer string
-	// Server is nil if no metadata of the authorization server was found, or none that may be used.
-	Server       *ServerMetadata
-	ServerPlaces []Place
-	// SlashOnly is set when the issuer in the metadata differs from the one that was asked for by a slash at the end.
-	SlashOnly bool
-}
+type Authorization = oauth.Chain
 
-const (
-	// authorizationBound bounds the walk along the chain: it only explains a failure.
-	authorizationBound = 5 * time.Second
-	// documentBound bounds one document of it.
-	documentBound = 2 * time.Second
-	// mostDocument bounds the size of a document, in bytes: they have some hundred.
-	mostDocument = 64 << 10
-)
-
-const (
-	resourceWellKnown = "/.well-known/oauth-protected-resource"
-	serverWellKnown   = "/.well-known/oauth-authorization-server"
-	openIDWellKnown   = "/.well-known/openid-configuration"
-)
+// authorizationBound bounds the walk along the chain: it only explains a failure.
+const authorizationBound = 5 * time.Second
 
 // Authorization walks the chain that a refusal begins: the challenge, the metadata of the protected resource, the metadata
-// of its authorization server. err is the failure of the opening, or of a request. See the MCP specification, 2025-11-25,
-// "Authorization", and RFC 9728 and 8414.
+// of its authorization server. err is the failure of the opening, or of a request. Nobody is logged in, and no credential
+// is sent. See the MCP specification, 2025-11-25, "Authorization", and RFC 9728 and 8414.
 func (d *Dialer) Authorization(ctx context.Context, server config.Server, err error) Authorization {
-	var a Authorization
+	var r Refusal
 	if f, ok := errors.AsType[*transport.Fault](err); ok {
-		a.Status, a.Challenges = f.Status, transport.ParseChallenge(f.Challenge)
+		r = Refusal{Status: f.Status, Challenges: transport.ParseChallenge(f.Challenge)}
 	}
 	endpoint, parsed := url.Parse(server.URL)
 	if parsed != nil {
-		return a
+		return Authorization{Status: r.Status, Challenges: r.Challenges}
 	}
 	ctx, cancel := context.WithTimeout(ctx, authorizationBound)
 	defer cancel()
-	w := chain{d: d, server: server, endpoint: endpoint}
-	w.resource(ctx, &a)
-	if a.Resource != nil && len(a.Resource.AuthorizationServers) > 0 {
-		a.Issuer = a.Resource.AuthorizationServers[0]
-		w.issuer(ctx, &a)
-	}
-	return a
+	return oauth.Discover(ctx, endpoint, r, func(u *url.URL) (*http.Client, error) { return d.Client(server, u) })
 }
 
-// chain is the walk along the documents of one server.
-type chain struct {
-	d        *Dialer
-	server   config.Server
-	endpoint *url.URL
-}
-
-// resource looks for the metadata of the protected resource: where the challenge says, or else at the well-known places. See
-// RFC 9728, 3.1 and 5.1.
-func (w chain) resource(ctx context.Context, a *Authorization) {
-	origin := url.URL{Scheme: w.endpoint.Scheme, Host: w.endpoint.Host}
-	var places []string
-	for _, c := range a.Challenges {
-		if named := c.Params["resource_metadata"]; named != "" {
-			places = []string{named}
-			break
-		}
+// Client returns what requests to a URL that belongs to a server are made with, a metadata document's or one of its
+// authorization server's: it goes by the same proxy and trusts the same authorities, without the server's headers. It
+// follows no redirects and sends nothing twice.
+func (d *Dialer) Client(server config.Server, u *url.URL) (*http.Client, error) {
+	other := config.Server{Name: server.Name, URL: u.String(), Proxy: server.Proxy, TLS: config.TLS{CAFile: server.TLS.CAFile}}
+	if endpoint, err := url.Parse(server.URL); err == nil && strings.EqualFold(u.Host, endpoint.Host) {
+		other.TLS, other.ConnectTo = server.TLS, server.ConnectTo
 	}
-	if places == nil {
-		if path := strings.TrimSuffix(w.endpoint.EscapedPath(), "/"); path != "" {
-			places = append(places, origin.String()+resourceWellKnown+path)
-		}
-		places = append(places, origin.String()+resourceWellKnown)
-	}
-	for _, place := range places {
-		var doc ResourceMetadata
-		says := w.fetch(ctx, place, &doc)
-		switch {
-		case says == "" && doc.Resource == "":
-			says = "JSON without a resource"
-		case says == "" && !covers(doc.Resource, w.endpoint):
-			says = fmt.Sprintf("it is about %s", transport.Snippet([]byte(doc.Resource)))
-		}
-		a.ResourcePlaces = append(a.ResourcePlaces, Place{URL: shownURL(place), Found: says == "", Says: says})
-		if says == "" {
-			a.Resource = &doc
-			return
-		}
-	}
-}
-
-// covers reports whether a resource is the server, or what the server is a part of.
-func covers(resource string, endpoint *url.URL) bool {
-	r, err := url.Parse(resource)
-	if err != nil || !strings.EqualFold(r.Scheme, endpoint.Scheme) || !strings.EqualFold(r.Hostname(), endpoint.Hostname()) || portOf(r) != portOf(endpoint) {
-		return false
-	}
-	path, own := strings.TrimSuffix(r.Path, "/"), strings.TrimSuffix(endpoint.Path, "/")
-	return own == path || strings.HasPrefix(own, path+"/")
-}
-
-// issuer looks for the metadata of the authorization server at all places where it may be. See RFC 8414, 3.1, and OpenID
-// Connect Discovery 1.0, 4.
-func (w chain) issuer(ctx context.Context, a *Authorization) {
-	u, err := url.Parse(a.Issuer)
-	if err != nil || u.Host == "" {
-		a.ServerPlaces = []Place{{URL: shownURL(a.Issuer), Says: "it is no URL"}}
-		return
-	}
-	origin := url.URL{Scheme: u.Scheme, Host: u.Host}
-	path := strings.TrimSuffix(u.EscapedPath(), "/")
-	places := []string{origin.String() + serverWellKnown + path, origin.String() + openIDWellKnown + path}
-	if path != "" {
-		places = append(places, origin.String()+path+openIDWellKnown)
-	}
-	for _, place := range places {
-		var doc ServerMetadata
-		says := w.fetch(ctx, place, &doc)
-		slash := says == "" && doc.Issuer != a.Issuer && strings.TrimSuffix(doc.Issuer, "/") == strings.TrimSuffix(a.Issuer, "/") && path == ""
-		switch {
-		case says == "" && doc.Issuer == "":
-			says = "JSON without an issuer"
-		case says == "" && doc.Issuer != a.Issuer && !slash:
-			says = fmt.Sprintf("its issuer is %s, and %s was asked for", transport.Snippet([]byte(doc.Issuer)), transport.Snippet([]byte(a.Issuer)))
-		}
-		a.ServerPlaces = append(a.ServerPlaces, Place{URL: shownURL(place), Found: says == "", Says: says})
-		if says == "" {
-			a.Server, a.SlashOnly = &doc, slash
-			return
-		}
-	}
-}
-
-// fetch reads a JSON document and returns "", or says what is there in its place.
-func (w chain) fetch(ctx context.Context, place string, doc any) string {
-	u, err := url.Parse(place)
-	switch {
-	case err != nil || u.Host == "":
-		return "it is no URL"
-	case !strings.EqualFold(u.Scheme, "https") && !strings.EqualFold(u.Host, w.endpoint.Host) && !loopback(u.Hostname()):
-		return "not asked: it is not https"
-	}
-	ctx, cancel := context.WithTimeout(ctx, documentBound)
-	defer cancel()
-	other := config.Server{Name: w.server.Name, URL: place, Proxy: w.server.Proxy, TLS: config.TLS{CAFile: w.server.TLS.CAFile}}
-	if strings.EqualFold(u.Host, w.endpoint.Host) {
-		other.TLS, other.ConnectTo = w.server.TLS, w.server.ConnectTo
-	}
-	way, failed := w.d.route(other)
+	way, failed := d.route(other)
 	if failed != nil {
-		return failed.Message
+		return nil, failed
 	}
-	o := &opening{d: w.d, server: other, limits: LimitsFor(other), route: way}
-	h := transport.NewHTTP(o.httpOptions(false)) // without the headers of the server: the documents are public
-	defer h.Close()
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, place, nil)
-	if err != nil {
-		return "it is no URL"
-	}
-	req.Header.Set("Accept", "application/json")
-	resp, err := h.Client().Do(req)
-	if err != nil {
-		if f, ok := errors.AsType[*transport.Fault](err); ok {
-			return f.Error()
-		}
-		return "no answer within " + documentBound.String()
-	}
-	defer func() { _ = resp.Body.Close() }()
-	data, err := io.ReadAll(io.LimitReader(resp.Body, mostDocument))
-	switch media := mediaOf(resp); {
-	case err != nil:
-		return "the answer was cut off"
-	case resp.StatusCode != http.StatusOK:
-		return fmt.Sprintf("HTTP %d", resp.StatusCode)
-	case media == "text/html":
-		return "a web page (text/html)"
-	case json.Unmarshal(data, doc) != nil:
-		return "no JSON object of this kind"
-	}
-	return ""
+	o := &opening{d: d, server: other, limits: LimitsFor(other), route: way}
+	opts := o.httpOptions(false)
+	opts.Endpoint = u
+	return transport.NewWeb(opts), nil
 }
 
-func loopback(host string) bool {
-	ip := net.ParseIP(host)
-	return strings.EqualFold(host, "localhost") || ip != nil && ip.IsLoopback()
-}
+// patient gets authorization without being cut off by the bound of the step that was refused.
+type patient struct{ Authorizer }
 
-// shownURL is a URL as it is shown: what may be secret is left out, and it is short.
-func shownURL(raw string) string {
-	u, err := url.Parse(raw)
-	if err != nil {
-		return transport.Snippet([]byte(raw))
-	}
-	bare := url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}
-	return transport.Snippet([]byte(bare.String()))
-}
-
-// Scopes are the scopes that a login should ask for: those of the challenge, else those of the resource. See the MCP
-// specification, 2025-11-25, "Scope Selection Strategy".
-func (a Authorization) Scopes() []string {
-	for _, c := range a.Challenges {
-		if scope := c.Params["scope"]; scope != "" {
-			return strings.Fields(scope)
-		}
-	}
-	if a.Resource != nil {
-		return slices.Clone(a.Resource.ScopesSupported)
-	}
-	return nil
+// Refused implements [Authorizer].
+func (p patient) Refused(req *http.Request, r Refusal) error {
+	resume := boundOf(req.Context()).suspend()
+	defer resume()
+	return p.Authorizer.Refused(req, r)
 }

@@ -19,7 +19,6 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/modelcontextprotocol/go-sdk/auth"
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -43,9 +42,9 @@ type Dialer struct {
 	// Write at most. If nil, nothing is traced.
 	Trace io.Writer
 
-	// OAuth returns what gets authorization for a server when it answers 401 or 403, nil for nothing. At the moment when it
-	// asks a person, it calls [LoginBegins]. If nil, no authorization is got.
-	OAuth func(config.Server) auth.OAuthHandler
+	// OAuth returns what gets authorization for a server when it answers 401 or 403, nil for nothing; for the same server
+	// always the same. At the moment when it asks a person, it calls [LoginBegins]. If nil, no authorization is got.
+	OAuth func(config.Server) Authorizer
 	// OnWait is called before a wait of a second or more for a server that is coming up, or busy: how long it will be, and
 	// why. Of several that the server did not ask for it is told of the first. It must not block, nor wait for the end of a
 	// session or a supervisor (Close). If nil, nobody is told.
@@ -506,8 +505,15 @@ func (o *opening) httpOptions(legacy bool) transport.HTTPOptions {
 	for name, value := range o.server.Headers {
 		header[http.CanonicalHeaderKey(name)] = []string{value}
 	}
+	var authorizer Authorizer
+	if o.d.OAuth != nil {
+		if a := o.d.OAuth(o.server); a != nil {
+			authorizer = patient{a}
+		}
+	}
 	return transport.HTTPOptions{
-		Endpoint: o.endpoint(), Header: header, Legacy: legacy, NoReuse: o.noReuse, AnyContent: o.server.SkipPreflight, Mask: o.d.Mask,
+		Authorizer: authorizer,
+		Endpoint:   o.endpoint(), Header: header, Legacy: legacy, NoReuse: o.noReuse, AnyContent: o.server.SkipPreflight, Mask: o.d.Mask,
 		TLS: o.route.tls, Proxy: o.route.proxy, ConnectTo: o.route.connectTo, Dial: o.d.NetDial, Trace: o.d.connTrace(o.server.Name),
 	}
 }
@@ -516,17 +522,10 @@ func (o *opening) openHTTP(ctx context.Context, version string) (*Session, *Erro
 	s := o.session()
 	opts := o.httpOptions(false)
 	opts.Notify, opts.OnListen, opts.OnStream, opts.Listen = s.hear, s.listened, s.streamed, o.d.listen()
-	var handler auth.OAuthHandler
-	if o.d.OAuth != nil {
-		if handler = o.d.OAuth(o.server); handler != nil {
-			handler, opts.Authorizes = authorizer{handler}, true
-		}
-	}
 	h := transport.NewHTTP(opts)
 	s.http = h
 	t := &mcp.StreamableClientTransport{
 		Endpoint: o.server.URL, HTTPClient: h.Client(), DisableStandaloneSSE: !opts.Listen, MaxRetries: resumptions,
-		OAuthHandler: handler,
 	}
 	if version == "auto" {
 		version = ""
@@ -547,16 +546,6 @@ func (o *opening) openHTTP(ctx context.Context, version string) (*Session, *Erro
 	}
 	s.deleteAbandoned(ctx, s.ID()) // of the question for the era
 	return s, nil
-}
-
-// authorizer gets authorization without being cut off by the bound of the step that met the 401.
-type authorizer struct{ auth.OAuthHandler }
-
-// Authorize implements [auth.OAuthHandler].
-func (a authorizer) Authorize(ctx context.Context, req *http.Request, resp *http.Response) error {
-	resume := boundOf(ctx).suspend()
-	defer resume()
-	return a.OAuthHandler.Authorize(ctx, req, resp)
 }
 
 func (o *opening) openSSE(ctx context.Context) (*Session, *Error) {

@@ -7,9 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/modelcontextprotocol/go-sdk/auth"
-	"golang.org/x/oauth2"
-
 	"github.com/mcpctl/mcpctl/pkg/config"
 )
 
@@ -21,23 +18,24 @@ type slowLogin struct {
 	logins int
 }
 
-func (l *slowLogin) TokenSource(context.Context) (oauth2.TokenSource, error) {
-	if l.token == "" {
-		return nil, nil
+func (l *slowLogin) Authorize(req *http.Request) error {
+	if l.token != "" {
+		req.Header.Set("Authorization", "Bearer "+l.token)
 	}
-	return oauth2.StaticTokenSource(&oauth2.Token{AccessToken: l.token, TokenType: "Bearer"}), nil
+	return nil
 }
 
-func (l *slowLogin) Authorize(ctx context.Context, _ *http.Request, resp *http.Response) error {
-	_ = resp.Body.Close()
+func (l *slowLogin) Refused(req *http.Request, _ Refusal) error {
 	l.logins++
-	l.began(ctx)
-	if !sleep(ctx, l.takes) {
-		return context.Cause(ctx)
+	l.began(req.Context())
+	if !sleep(req.Context(), l.takes) {
+		return context.Cause(req.Context())
 	}
 	l.token = "tok-1-faultlab"
 	return nil
 }
+
+func (l *slowLogin) Accepted(*http.Request, http.Header) {}
 
 // TestTL03Login shows that a login may take longer than every limit around it: the probe's, the connect limit, the wait
 // for a fresh session, and the request limit; and that without one they hold.
@@ -45,7 +43,7 @@ func TestTL03Login(t *testing.T) {
 	_, entry := fault(t, "oauth-full-chain")
 	entry.ConnectTimeout, entry.Timeout, entry.SessionWait = time.Second, time.Second, time.Second
 	open := func(l *slowLogin) error {
-		d := &Dialer{OAuth: func(config.Server) auth.OAuthHandler { return l }}
+		d := &Dialer{OAuth: func(config.Server) Authorizer { return l }}
 		s := NewSupervisor(d, entry)
 		defer func() { _ = s.Close() }()
 		_, err := call(t.Context(), s, "echo", map[string]any{"text": "hi"}, false)
