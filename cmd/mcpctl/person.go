@@ -190,7 +190,7 @@ func (l *loginScreen) pasteLines(ctx context.Context) (string, error) {
 		go func() { // a read cannot be stopped, so it is left behind
 			defer close(l.lines)
 			scanner := bufio.NewScanner(l.a.io.In)
-			scanner.Buffer(nil, mostLine)
+			scanner.Buffer(nil, mostPastedLine)
 			for scanner.Scan() {
 				l.lines <- scanner.Text()
 			}
@@ -208,8 +208,8 @@ func (l *loginScreen) pasteLines(ctx context.Context) (string, error) {
 	}
 }
 
-// mostLine bounds a line that is read in place of a paste, in bytes: an address has some thousand.
-const mostLine = 256 << 10
+// mostPastedLine bounds a line that is read in place of a paste, in bytes: an address has some thousand.
+const mostPastedLine = 256 << 10
 
 // browserCommands returns the commands of BROWSER, the first of which that works opens the browser; nil for the
 // platform's. Several are separated as directories in PATH are, and each is split as a shell would.
