@@ -5,7 +5,6 @@ import (
 	"log/slog"
 	"net/http"
 	"net/url"
-	"time"
 
 	"github.com/mcpctl/mcpctl/internal/transport"
 	"github.com/mcpctl/mcpctl/pkg/config"
@@ -65,42 +64,5 @@ func (a *Authorizer) Accepted(req *http.Request, header http.Header) {}
 // refusal is nil. What it brings is kept when a request has been accepted. The failure is an [*Error].
 func (a *Authorizer) Login(ctx context.Context, refusal *transport.Refusal) error { return nil }
 
-// Logout forgets what is kept for the server, and asks the authorization server to revoke it where that can be done (RFC
-// 7009). It reports whether there was anything; a failure of the revocation is told by err, and nothing is kept all the same.
-func (a *Authorizer) Logout(ctx context.Context) (had bool, err error) { return false, nil }
-
 // Forgive forgets a login that failed: the next refusal may ask the person again.
 func (a *Authorizer) Forgive() {}
-
-// State is what is known of the authorization for a server, without asking anybody.
-func (a *Authorizer) State(ctx context.Context) (State, error) { return State{}, nil }
-
-// Standing says in a word how things stand.
-type Standing string
-
-// The standings.
-const (
-	// StandingNone is nothing kept.
-	StandingNone Standing = ""
-	// StandingOK is a token that is good until State.Expires, or until it is refused if that is zero.
-	StandingOK Standing = "ok"
-	// StandingRefreshable is a token that has expired and can be refreshed.
-	StandingRefreshable Standing = "refreshable"
-	// StandingExpired is a token that has expired and cannot be refreshed.
-	StandingExpired Standing = "expired"
-	// StandingNeedsLogin is a token that the authorization server will not refresh any more.
-	StandingNeedsLogin Standing = "needs login"
-)
-
-// State is how the authorization for a server stands.
-type State struct {
-	Standing Standing
-	// Issuer is the authorization server, Scopes what was granted, Expires when the token does (zero: not said), ClientID
-	// the client's, Bound whether the token is bound to a key (DPoP), Where the store: "keyring" or a file's path.
-	Issuer   string
-	Scopes   []string
-	Expires  time.Time
-	ClientID string
-	Bound    bool
-	Where    string
-}
