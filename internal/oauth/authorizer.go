@@ -52,7 +52,7 @@ type Authorizer struct {
 	held *brought
 	// attempt is the flow that is under way, failed the one that must not be begun again.
 	attempt *attempt
-	failed *Error
+	failed  *Error
 	// renewed is the access token that a refresh has brought after a refusal: it is not refreshed again when it is refused.
 	renewed string
 	// last is the token that a flow of this run has brought last, or what it was refreshed to.
