@@ -34,6 +34,9 @@ type ResourceMetadata struct {
 	Resource             string   `json:"resource"`
 	AuthorizationServers []string `json:"authorization_servers"`
 	ScopesSupported      []string `json:"scopes_supported"`
+	// DPoPRequired is set when tokens must be bound to a key, DPoPAlgorithms are those of proofs, nil if it does not say.
+	DPoPRequired   bool     `json:"dpop_bound_access_tokens_required"`
+	DPoPAlgorithms []string `json:"dpop_signing_alg_values_supported"`
 }
 
 // ServerMetadata is how an authorization server describes itself. See RFC 8414, 2.
@@ -47,6 +50,11 @@ type ServerMetadata struct {
 	CodeChallengeMethods  []string `json:"code_challenge_methods_supported"`
 	// ClientIDMetadataDocument is set when a client may name itself by the URL of a document.
 	ClientIDMetadataDocument bool `json:"client_id_metadata_document_supported"`
+	// TokenAuthMethods are the ways in which clients authenticate at the token endpoint, TokenAuthAlgorithms those of their
+	// assertions, DPoPAlgorithms those of proofs (RFC 9449, 5.1); nil if it does not say.
+	TokenAuthMethods    []string `json:"token_endpoint_auth_methods_supported"`
+	TokenAuthAlgorithms []string `json:"token_endpoint_auth_signing_alg_values_supported"`
+	DPoPAlgorithms      []string `json:"dpop_signing_alg_values_supported"`
 }
 
 // Chain is what is known of how a server is protected.
