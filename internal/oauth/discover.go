@@ -34,9 +34,8 @@ type ResourceMetadata struct {
 	Resource             string   `json:"resource"`
 	AuthorizationServers []string `json:"authorization_servers"`
 	ScopesSupported      []string `json:"scopes_supported"`
-	// DPoPRequired is set when tokens must be bound to a key, DPoPAlgorithms are those of proofs, nil if it does not say.
-	DPoPRequired   bool     `json:"dpop_bound_access_tokens_required"`
-	DPoPAlgorithms []string `json:"dpop_signing_alg_values_supported"`
+	// DPoPRequired is set when the server takes only tokens that are bound to a key (RFC 9449).
+	DPoPRequired bool `json:"dpop_bound_access_tokens_required"`
 }
 
 // ServerMetadata is how an authorization server describes itself. See RFC 8414, 2.
@@ -45,16 +44,18 @@ type ServerMetadata struct {
 	AuthorizationEndpoint string   `json:"authorization_endpoint"`
 	TokenEndpoint         string   `json:"token_endpoint"`
 	RegistrationEndpoint  string   `json:"registration_endpoint"`
+	RevocationEndpoint    string   `json:"revocation_endpoint"`
 	ScopesSupported       []string `json:"scopes_supported"`
 	GrantTypes            []string `json:"grant_types_supported"`
 	CodeChallengeMethods  []string `json:"code_challenge_methods_supported"`
+	// AuthMethods are the ways in which clients authenticate at the token endpoint, nil if it does not say.
+	AuthMethods []string `json:"token_endpoint_auth_methods_supported"`
+	// DPoPAlgorithms are those of proofs of possession (RFC 9449, 5.1), nil for a server that binds no tokens.
+	DPoPAlgorithms []string `json:"dpop_signing_alg_values_supported"`
+	// AnswersIssuer is set when the answer to an authorization request says whose it is (RFC 9207).
+	AnswersIssuer bool `json:"authorization_response_iss_parameter_supported"`
 	// ClientIDMetadataDocument is set when a client may name itself by the URL of a document.
 	ClientIDMetadataDocument bool `json:"client_id_metadata_document_supported"`
-	// TokenAuthMethods are the ways in which clients authenticate at the token endpoint, TokenAuthAlgorithms those of their
-	// assertions, DPoPAlgorithms those of proofs (RFC 9449, 5.1); nil if it does not say.
-	TokenAuthMethods    []string `json:"token_endpoint_auth_methods_supported"`
-	TokenAuthAlgorithms []string `json:"token_endpoint_auth_signing_alg_values_supported"`
-	DPoPAlgorithms      []string `json:"dpop_signing_alg_values_supported"`
 }
 
 // Chain is what is known of how a server is protected.

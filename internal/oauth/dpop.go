@@ -268,7 +268,11 @@ func (a *Authorizer) proofKeyFor(chain Chain) (k *proofKey, must bool, err error
 	if wanted == proofNone {
 		return nil, false, nil
 	}
-	k, err = newProofKey(proofAlgorithms(chain)...)
+	var algorithms []string
+	if chain.Server != nil {
+		algorithms = chain.Server.DPoPAlgorithms
+	}
+	k, err = newProofKey(algorithms...)
 	if err != nil {
 		if wanted == proofOffered {
 			return nil, false, nil
@@ -284,24 +288,4 @@ func (a *Authorizer) proofKeyFor(chain Chain) (k *proofKey, must bool, err error
 	}
 	a.hide(text)
 	return k, wanted == proofDemanded, nil
-}
-
-// proofAlgorithms are the algorithms of proofs that both the authorization server and the resource take, as far as they
-// say so.
-func proofAlgorithms(chain Chain) []string {
-	var both []string
-	if chain.Server != nil {
-		both = chain.Server.DPoPAlgorithms
-	}
-	if chain.Resource == nil || len(chain.Resource.DPoPAlgorithms) == 0 {
-		return both
-	}
-	if len(both) == 0 {
-		return chain.Resource.DPoPAlgorithms
-	}
-	common := slices.DeleteFunc(slices.Clone(both), func(alg string) bool { return !slices.Contains(chain.Resource.DPoPAlgorithms, alg) })
-	if len(common) == 0 {
-		return both // the resource is not asked yet; the authorization server would refuse at once
-	}
-	return common
 }

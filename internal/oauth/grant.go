@@ -64,7 +64,7 @@ func (g *grant) endpoint() (*endpoint, error) {
 	}
 	e := &endpoint{
 		url: s.TokenEndpoint, client: Client{ID: g.config.ClientID, Secret: g.config.ClientSecret},
-		methods: s.TokenAuthMethods, algorithms: s.TokenAuthAlgorithms, audience: s.Issuer, key: g.config.PrivateKey,
+		methods: s.AuthMethods, audience: s.Issuer, key: g.config.PrivateKey,
 		secret: g.a.o.Secret, step: StepToken,
 	}
 	if e.client.ID == "" && s.ClientIDMetadataDocument {
@@ -186,6 +186,6 @@ func (g *grant) finish(ctx context.Context, e *endpoint, form url.Values) (Recor
 	client.Method = e.method() // a refresh does without the server's metadata
 	return Record{
 		Server: bareServer(g.a.o.Server.URL), Issuer: g.chain.Server.Issuer, Resource: g.resource(),
-		Grant: string(g.config.Grant), Token: token, Client: client, TokenEndpoint: e.url, Key: key,
+		Grant: string(g.config.Grant), Token: token, Client: client, TokenEndpoint: e.url, RevocationEndpoint: g.chain.Server.RevocationEndpoint, Key: key,
 	}, nil
 }

@@ -96,7 +96,7 @@ func (g *grant) provider(ctx context.Context) (*endpoint, error) {
 		if err != nil {
 			return nil, err
 		}
-		e.url, e.methods, e.algorithms = metadata.TokenEndpoint, metadata.TokenAuthMethods, metadata.TokenAuthAlgorithms
+		e.url, e.methods = metadata.TokenEndpoint, metadata.AuthMethods
 	}
 	if err := g.connect(e); err != nil {
 		return nil, err

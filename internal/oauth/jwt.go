@@ -15,6 +15,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"runtime"
 	"slices"
@@ -193,9 +194,7 @@ func sign(key crypto.Signer, alg string, header, claims map[string]any) (string,
 	}
 	t := jwt.NewWithClaims(method, jwt.MapClaims(claims))
 	t.Header["alg"] = alg
-	for name, value := range header {
-		t.Header[name] = value
-	}
+	maps.Copy(t.Header, header)
 	return t.SignedString(key)
 }
 

@@ -127,18 +127,18 @@ func (e *endpoint) request(parent context.Context, form url.Values) (answer, err
 	defer cancel()
 	for again := false; ; again = true {
 		begin := time.Now()
-		resp, body, err := e.send(ctx, u, form, &hidden)
+		got, err := e.send(ctx, u, form, &hidden)
 		if err != nil {
 			return answer{}, e.failed(parent, ctx, u, err)
 		}
-		fresh := e.proof != nil && e.proof.learn(u, resp.Header)
-		a, problem := readAnswer(body, begin)
+		fresh := e.proof != nil && e.proof.learn(u, got.header)
+		a, problem := readAnswer(got.body, begin)
 		e.hide(a.Access, a.Refresh, a.identity)
 		hidden = append(hidden, a.Access, a.Refresh, a.identity)
-		if problem.code == useNonce && fresh && !again && resp.StatusCode < 500 {
+		if problem.code == useNonce && fresh && !again && got.status < 500 {
 			continue // it was refused for want of the nonce alone, and nothing was used up
 		}
-		if err := e.judge(resp, u, body, form, problem, hidden); err != nil {
+		if err := e.judge(got, u, form, problem, hidden); err != nil {
 			return answer{}, err
 		}
 		return a.answer, nil
@@ -154,8 +154,15 @@ func secretParameters() []string {
 	}
 }
 
-// send sends the request once, and reads the answer's body. What becomes secret is added to hidden.
-func (e *endpoint) send(ctx context.Context, u *url.URL, form url.Values, hidden *[]string) (*http.Response, []byte, error) {
+// reply is what was answered.
+type reply struct {
+	status int
+	header http.Header
+	body   []byte
+}
+
+// send sends the request once. What becomes secret is added to hidden.
+func (e *endpoint) send(ctx context.Context, u *url.URL, form url.Values, hidden *[]string) (reply, error) {
 	form = maps.Clone(form)
 	header := http.Header{
 		"Content-Type": {"application/x-www-form-urlencoded"},
@@ -165,18 +172,18 @@ func (e *endpoint) send(ctx context.Context, u *url.URL, form url.Values, hidden
 	e.hide(secrets...)
 	*hidden = append(*hidden, secrets...)
 	if err != nil {
-		return nil, nil, err
+		return reply{}, err
 	}
 	if e.proof != nil {
 		proof, err := e.proof.proof(http.MethodPost, u, e.proof.nonce(u), "")
 		if err != nil {
-			return nil, nil, &Error{Step: e.step, Reason: Config, Message: "the proof of the key (DPoP): " + err.Error(), Err: err}
+			return reply{}, &Error{Step: e.step, Reason: Config, Message: "the proof of the key (DPoP): " + err.Error(), Err: err}
 		}
 		header.Set("DPoP", proof)
 	}
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, u.String(), strings.NewReader(form.Encode()))
 	if err != nil {
-		return nil, nil, err
+		return reply{}, err
 	}
 	req.Header = header
 	client := *e.http
@@ -185,17 +192,17 @@ func (e *endpoint) send(ctx context.Context, u *url.URL, form url.Values, hidden
 	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	resp, err := client.Do(req)
 	if err != nil {
-		return nil, nil, err
+		return reply{}, err
 	}
 	defer func() { _ = resp.Body.Close() }()
 	body, err := io.ReadAll(io.LimitReader(resp.Body, mostToken+1))
 	if err != nil {
-		return nil, nil, fmt.Errorf("the answer was cut off: %w", err)
+		return reply{}, fmt.Errorf("the answer was cut off: %w", err)
 	}
 	if len(body) > mostToken {
-		return nil, nil, e.invalid(fmt.Sprintf("it answered with more than %d bytes", mostToken), "")
+		return reply{}, e.invalid(fmt.Sprintf("it answered with more than %d bytes", mostToken), "")
 	}
-	return resp, body, nil
+	return reply{status: resp.StatusCode, header: resp.Header, body: body}, nil
 }
 
 // authenticate says in a request who the client is, and returns what is secret of it. See RFC 6749, 2.3.1, and RFC 7523, 2.2.
@@ -326,8 +333,8 @@ type tokenProblem struct {
 }
 
 // judge returns the failure that an answer is, nil for none.
-func (e *endpoint) judge(resp *http.Response, u *url.URL, body []byte, form url.Values, p tokenProblem, hidden []string) error {
-	status := resp.StatusCode
+func (e *endpoint) judge(got reply, u *url.URL, form url.Values, p tokenProblem, hidden []string) error {
+	status := got.status
 	failure := &Error{Step: e.step, Code: bareCode(p.code)}
 	said := ""
 	if failure.Code != "" {
@@ -340,7 +347,7 @@ func (e *endpoint) judge(resp *http.Response, u *url.URL, body []byte, form url.
 	case status >= 300 && status < 400:
 		failure.Reason = Invalid
 		failure.Message = fmt.Sprintf("%s answered HTTP %d, a redirect to %s; it is not followed, as the request holds credentials",
-			e.name(), status, redirectOf(u, resp.Header.Get("Location")))
+			e.name(), status, redirectOf(u, got.header.Get("Location")))
 		return failure
 	case status >= 500 || status == http.StatusTooManyRequests || failure.Code == "temporarily_unavailable" || failure.Code == "server_error":
 		failure.Reason, failure.Hint = Unreachable, "try again later"
@@ -351,7 +358,7 @@ func (e *endpoint) judge(resp *http.Response, u *url.URL, body []byte, form url.
 		return failure
 	case failure.Code != "":
 		failure.Reason, failure.Message = Refused, fmt.Sprintf("%s says %s", e.name(), said)
-		failure.Hint = cmp.Or(e.clockHint(resp, failure.Code, form), e.hint(failure.Code, form))
+		failure.Hint = cmp.Or(e.clockHint(got, failure.Code, form), e.hint(failure.Code, form))
 		return failure
 	case status == http.StatusUnauthorized:
 		failure.Reason, failure.Message = Refused, fmt.Sprintf("%s answered HTTP 401, without a reason", e.name())
@@ -365,7 +372,7 @@ func (e *endpoint) judge(resp *http.Response, u *url.URL, body []byte, form url.
 		return failure
 	case p.says != "":
 		failure.Reason, failure.Message = Invalid, fmt.Sprintf("%s answered with %s", e.name(), withoutSecrets(p.says, hidden))
-		if media, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type")); media == "text/html" && !json.Valid(body) {
+		if media, _, _ := mime.ParseMediaType(got.header.Get("Content-Type")); media == "text/html" && !json.Valid(got.body) {
 			failure.Message = e.name() + " answered with a web page in place of a token"
 		}
 		return failure
@@ -448,10 +455,10 @@ func shortGrant(grant string) string {
 }
 
 // clockHint explains a refusal of something that has a time in it by a clock that is wrong, "" if that is not it.
-func (e *endpoint) clockHint(resp *http.Response, code string, form url.Values) string {
+func (e *endpoint) clockHint(got reply, code string, form url.Values) string {
 	timed := code == "invalid_dpop_proof" || code == "invalid_client" && e.method() == methodKey ||
 		code == "invalid_grant" && form.Has("assertion")
-	theirs, err := http.ParseTime(resp.Header.Get("Date"))
+	theirs, err := http.ParseTime(got.header.Get("Date"))
 	if !timed || err != nil {
 		return ""
 	}
