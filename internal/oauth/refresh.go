@@ -219,6 +219,9 @@ func (a *Authorizer) refresh(ctx context.Context, spent string, f *flight) (Reco
 			return a.take(keep, r, token), true, nil
 		}
 		if !final(failed) {
+			if failed.Reason == Refused || failed.Reason == Invalid {
+				failed.Reason = Unreachable // it does not work now, and nothing is lost
+			}
 			return Record{}, false, failed
 		}
 		// Somebody who knows nothing of our lock, on another machine with the same home, may have been faster.

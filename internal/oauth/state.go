@@ -2,7 +2,6 @@ package oauth
 
 import (
 	"context"
-	"io"
 	"log/slog"
 	"slices"
 	"time"
@@ -88,7 +87,7 @@ func (a *Authorizer) logger() *slog.Logger {
 	if a.o.Logger != nil {
 		return a.o.Logger
 	}
-	return slog.New(slog.NewTextHandler(io.Discard, nil))
+	return slog.New(slog.DiscardHandler)
 }
 
 // plainText is a text from elsewhere on one line.

@@ -330,7 +330,7 @@ func (s *Store) checkDir() error {
 			"%s belongs to another user (uid %d)", s.o.Dir, uid)
 	}
 	if mode := info.Mode().Perm(); tooWide(mode, 0o700) {
-		if err := os.Chmod(s.o.Dir, 0o700); err != nil { //nolint:gosec // a directory is entered
+		if err := os.Chmod(s.o.Dir, 0o700); err != nil {
 			return storeError(Config, "chmod 700 it, or set XDG_DATA_HOME to another directory", err,
 				"%s is open to others (mode %#o), and that cannot be changed: %s", s.o.Dir, mode, cause(err))
 		}
@@ -340,7 +340,12 @@ func (s *Store) checkDir() error {
 
 // makeDir makes the directory, if it is not there yet.
 func (s *Store) makeDir() error {
-	if err := os.MkdirAll(s.o.Dir, 0o700); err != nil {
+	_, err := os.Stat(s.o.Dir)
+	missing := errors.Is(err, fs.ErrNotExist)
+	if err = os.MkdirAll(s.o.Dir, 0o700); err == nil && missing {
+		err = os.Chmod(s.o.Dir, 0o700) // whatever the umask is
+	}
+	if err != nil {
 		return storeError(Config, "make it writable, or set XDG_DATA_HOME to another directory", err,
 			"%s cannot be made: %s", s.o.Dir, cause(err))
 	}

@@ -315,7 +315,7 @@ func TestKeyringThatLostItsEntry(t *testing.T) {
 
 // TestRingSaverProcess saves one record in a process that ends at a question to the keyring.
 func TestRingSaverProcess(t *testing.T) {
-	dir, stop := os.Getenv(killedSaveDir), os.Getenv(killedRingStop) //nolint:forbidigo // it is how the parent speaks to it
+	dir, stop := os.Getenv(killedSaveDir), os.Getenv(killedRingStop)
 	if stop == "" {
 		t.Skip("for another test")
 	}

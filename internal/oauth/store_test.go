@@ -388,12 +388,12 @@ func anotherSelf(t *testing.T, test string, env ...string) *exec.Cmd {
 
 // TestSaverProcess saves records for ever, in the process that TestKilledSave kills.
 func TestSaverProcess(t *testing.T) {
-	dir := os.Getenv(killedSaveDir) //nolint:forbidigo // it is how the parent speaks to it
+	dir := os.Getenv(killedSaveDir)
 	if dir == "" {
 		t.Skip("for another test")
 	}
 	s := OpenStore(StoreOptions{Dir: dir, Kind: StoreFile})
-	fmt.Println("saving") //nolint:forbidigo // as above
+	fmt.Println("saving")
 	for i := 0; ; i++ {
 		if err := s.Save(t.Context(), keptRecordOf(strings.Repeat(fmt.Sprint(i%10), 20000))); err != nil {
 			t.Fatal(err)
