@@ -8,6 +8,7 @@ import (
 	"crypto/rand"
 	"crypto/rsa"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/url"
 	"os"
@@ -240,9 +241,7 @@ func TestWorkloadIdentityThatIsRefused(t *testing.T) {
 		s := startTokenServer(t)
 		s.keys["i"] = key.Public()
 		all := jwt.MapClaims{"iss": "i", "sub": "s", "aud": s.URL, "jti": rand.Text(), "iat": time.Now().Unix(), "exp": time.Now().Add(2 * time.Hour).Unix()}
-		for name, value := range claims {
-			all[name] = value
-		}
+		maps.Copy(all, claims)
 		a, chain, _ := grantsFor(t, s, config.OAuth{Grant: config.GrantJWTBearer, Assertion: statement(t, key, all)})
 		_, err := a.withoutPerson(t.Context(), chain, nil)
 		e := failureOf(t, err)
