@@ -36,6 +36,8 @@ type process struct {
 	// interrupts lets a command take Ctrl-C for itself, nil where nobody presses it.
 	interrupts *interrupts
 	build      build
+	// loginTime is how long a person has for a login, 0 for the usual time.
+	loginTime time.Duration
 }
 
 // app is what the commands of one run share.
@@ -52,7 +54,9 @@ type app struct {
 	errLock   sync.Mutex
 	liveShown bool
 	// hushed counts the questions that stand: no live line is drawn over them.
-	hushed  int
+	hushed int
+	// pasting is what a person may paste, while a login is waited for: lines go above it.
+	pasting *prompt.Paste
 	dialers sync.Once
 	// fresh opens sessions for questions about health: it remembers nothing. quick spares round trips.
 	fresh, quick *session.Dialer
@@ -211,6 +215,9 @@ type errOutput struct{ a *app }
 func (o errOutput) Write(p []byte) (int, error) {
 	o.a.errLock.Lock()
 	defer o.a.errLock.Unlock()
+	if o.a.pasting != nil && o.a.pasting.Above(o.a.redact.Bytes(p)) {
+		return len(p), nil
+	}
 	if o.a.liveShown {
 		_, _ = io.WriteString(o.a.io.Err, eraseLine)
 	}
