@@ -148,7 +148,7 @@ func TestGrantsThatCannotWork(t *testing.T) {
 		{"no metadata of the resource", config.OAuth{Grant: config.GrantClient}, func(c *Chain) { *c = Chain{} }, "does not say which authorization server"},
 		{"no metadata of the server", config.OAuth{Grant: config.GrantClient}, func(c *Chain) { c.Server = nil }, "has no metadata that can be used"},
 		{"no endpoint", config.OAuth{Grant: config.GrantClient}, func(c *Chain) { c.Server.TokenEndpoint = "" }, "has no token_endpoint"},
-		{"plain http", config.OAuth{Grant: config.GrantClient}, func(c *Chain) { c.Server.TokenEndpoint = "http://as.example/token" }, "credentials are not sent to http://as.example/token"},
+		{"plain http", config.OAuth{Grant: config.GrantClient}, func(c *Chain) { c.Server.TokenEndpoint = "http://as.example/token" }, "credentials are not sent to the token endpoint http://as.example/token"},
 		{"another scheme", config.OAuth{Grant: config.GrantClient}, func(c *Chain) { c.Server.TokenEndpoint = "file:///token" }, "credentials are not sent"},
 	} {
 		s := startTokenServer(t)
