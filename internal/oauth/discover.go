@@ -187,22 +187,23 @@ func covers(resource string, endpoint *url.URL) bool {
 // them all. See RFC 9728, 7.6.
 func (w walk) issuers(ctx context.Context, a *Chain, issuers []string) {
 	for i, issuer := range issuers {
-		if i == mostIssuers || ctx.Err() != nil {
-			return
+		if i == mostIssuers || i > 0 && ctx.Err() != nil {
+			break
 		}
-		if a.Issuer == "" {
-			a.Issuer = issuer
-		}
-		if w.issuer(ctx, a, issuer) {
-			a.Issuer = issuer
+		a.Issuer = issuer
+		if w.issuer(ctx, a) {
 			return
 		}
 	}
+	if len(issuers) > 0 {
+		a.Issuer = issuers[0]
+	}
 }
 
-// issuer looks for the metadata of an authorization server at all places where it may be, and reports whether there is
-// one. See RFC 8414, 3.1, and OpenID Connect Discovery 1.0, 4.
-func (w walk) issuer(ctx context.Context, a *Chain, issuer string) bool {
+// issuer looks for the metadata of the authorization server at all places where it may be, and reports whether there is
+// one that may be used. See RFC 8414, 3.1, and OpenID Connect Discovery 1.0, 4.
+func (w walk) issuer(ctx context.Context, a *Chain) bool {
+	issuer := a.Issuer
 	u, err := url.Parse(issuer)
 	if err != nil || u.Host == "" {
 		a.ServerPlaces = append(a.ServerPlaces, Place{URL: shownURL(issuer), Says: "it is no URL"})
@@ -241,7 +242,8 @@ func (w walk) issuer(ctx context.Context, a *Chain, issuer string) bool {
 // "Authorization", 2.3.
 func (w walk) atOrigin(ctx context.Context, a *Chain, guess bool) {
 	origin := w.origin()
-	if w.issuer(ctx, a, origin) || !guess {
+	a.Issuer = origin
+	if w.issuer(ctx, a) || !guess {
 		return
 	}
 	for _, p := range a.ServerPlaces {
