@@ -226,6 +226,7 @@ func classifyBare(err error, interrupted bool) (failure, bool) {
 		file     *config.Error
 		failed   *session.Error
 		filter   *filterError
+		login    *loginFailedError
 	)
 	switch {
 	case err == nil, isBrokenPipe(err):
@@ -245,6 +246,8 @@ func classifyBare(err error, interrupted bool) (failure, bool) {
 			f.addHint("nothing was saved; to save it all the same: --no-check")
 		}
 		return f, true
+	case errors.As(err, &login):
+		return loginFailure(login), true
 	case errors.As(err, &unset):
 		return unsetFailure(unset), true
 	case errors.As(err, &wrong):

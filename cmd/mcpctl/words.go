@@ -73,6 +73,12 @@ func habits() []habit {
 		table = append(table, habit{[]string{word}, []string{"shell"}})
 	}
 	table = append(table, habit{[]string{"edit"}, []string{"config", "edit"}})
+	for _, word := range []string{"auth", "authenticate", "authorize", "signin", "sign-in"} {
+		table = append(table, habit{[]string{word}, []string{"login"}})
+	}
+	for _, word := range []string{"signout", "sign-out", "deauthorize", "revoke"} {
+		table = append(table, habit{[]string{word}, []string{"logout"}})
+	}
 	for _, word := range []string{"test", "check", "probe", "diagnose", "inspect", "connect"} {
 		table = append(table, habit{[]string{word}, []string{"doctor"}})
 	}
@@ -96,6 +102,13 @@ func wholeObject() []string {
 // unknownCommand is the error for a first word that is no command.
 func (a *app) unknownCommand(root *cobra.Command, args []string) error {
 	word, ctx := args[0], root.Context()
+	if word == "auth" && len(args) > 1 && slices.Contains([]string{"login", "logout", "status"}, args[1]) {
+		e := usagef("there is no command %q", word+" "+args[1])
+		if args[1] == "status" {
+			return e.hint("mcpctl list shows how each login stands")
+		}
+		return e.hint("%s", a.corrected(word))
+	}
 	for _, h := range habits() {
 		if word == h.typed[0] {
 			return usagef("there is no command %q", word).hint("%s", a.corrected(word, h.meant...))

@@ -119,6 +119,6 @@ func writePage(rw http.ResponseWriter, status int, p page) {
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("X-Frame-Options", "DENY")
 	rw.WriteHeader(status)
-	_, _ = rw.Write(text.Bytes())                // a browser that has gone needs no page
+	_, _ = rw.Write(text.Bytes())              // a browser that has gone needs no page
 	_ = http.NewResponseController(rw).Flush() // likewise
 }
