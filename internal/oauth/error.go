@@ -5,11 +5,12 @@ import (
 	"time"
 )
 
-// Step is a step of getting authorization, in words for people.
+// Step is a step of getting authorization, in words for people. "" is a failure before any: nothing was begun.
 type Step string
 
 // The steps.
 const (
+	StepChallenge    Step = "challenge"
 	StepResource     Step = "resource metadata"
 	StepServer       Step = "authorization server metadata"
 	StepRegistration Step = "client registration"
@@ -58,7 +59,12 @@ type Error struct {
 }
 
 // Error implements error.
-func (e *Error) Error() string { return fmt.Sprintf("%s: %s", e.Step, e.Message) }
+func (e *Error) Error() string {
+	if e.Step == "" {
+		return e.Message
+	}
+	return fmt.Sprintf("%s: %s", e.Step, e.Message)
+}
 
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
