@@ -110,8 +110,10 @@ func newRootCmd(a *app) *cobra.Command {
 	a.registerFrom(shell)
 	logs := newLogsCmd(a)
 	a.registerFrom(logs)
+	addCmd := newAddCmd(a)
+	a.registerBrowser(addCmd, tools, call, task, tasks, resources, read, prompts, prompt, complete, shell)
 	// The order is that of the help.
-	add(groupServers, newAddCmd(a), newImportCmd(a), newExportCmd(a), list, get, newSetCmd(a), newRenameCmd(a), newRemoveCmd(a), newEnableCmd(a), newDisableCmd(a))
+	add(groupServers, addCmd, newImportCmd(a), newExportCmd(a), list, get, newSetCmd(a), newRenameCmd(a), newRemoveCmd(a), newEnableCmd(a), newDisableCmd(a))
 	add(groupUse, tools, call)
 	add(groupUse, resources, read, prompts, prompt, complete)
 	add(groupUse, tasks, task)
@@ -171,6 +173,9 @@ func (a *app) prepare(cmd *cobra.Command) error {
 			level = slog.LevelDebug
 		}
 		a.logger = slog.New(slog.NewTextHandler(a.errOut(), &slog.HandlerOptions{Level: level}))
+	}
+	if err := a.allowLogin(cmd); err != nil {
+		return err
 	}
 	if a.shell != nil {
 		return a.shell.prepare(cmd)

@@ -108,6 +108,7 @@ to one. The lines that follow are for it.`,
 		},
 	}
 	o.register(cmd.Flags())
+	sh.a.registerBrowser(cmd)
 	return cmd
 }
 
