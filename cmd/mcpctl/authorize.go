@@ -64,6 +64,7 @@ func (a *app) authorizationBy(server config.Server, asks *loginFlags) *oauth.Aut
 	if known := w.known[key]; known != nil {
 		return known
 	}
+	logger := a.logger // in a shell each line has its own
 	o := oauth.Options{
 		Server: server,
 		Client: func(u *url.URL) (*http.Client, error) { return a.dialer().Client(server, u) },
@@ -74,9 +75,9 @@ func (a *app) authorizationBy(server config.Server, asks *loginFlags) *oauth.Aut
 			session.LoginBegins(ctx)
 		},
 		Tell: func(e oauth.Event) {
-			a.logger.Info("authorization", "server", server.Name, "step", string(e.Step), "event", e.Message)
+			logger.Info("authorization", "server", server.Name, "step", string(e.Step), "event", e.Message)
 		},
-		Logger: a.logger,
+		Logger: logger,
 	}
 	if asks != nil {
 		o.Person = a.person(*asks)

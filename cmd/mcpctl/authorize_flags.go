@@ -79,10 +79,20 @@ func mark(flag *pflag.Flag, key, value string) {
 	flag.Annotations[key] = []string{value}
 }
 
+// loginCommand is the command whose purpose is a login.
+const loginCommand = "login"
+
+// commandsThatAsk are the commands that may ask a person to log in: those that are about one server. All others use what is kept.
+func commandsThatAsk() []string {
+	return []string{
+		loginCommand, "add", "call", "tools", "resources", "read", "prompts", "prompt", "complete", "task", "tasks", "shell",
+	}
+}
+
 // registerBrowser registers the flags of the commands that may ask a person to log in. A command that lacks them never does.
 func (a *app) registerBrowser(commands ...*cobra.Command) {
 	for _, c := range commands {
-		if c.Flags().Lookup("browser") == nil {
+		if slices.Contains(commandsThatAsk(), c.Name()) {
 			registerBrowserOn(c.Flags(), &a.asksAs)
 		}
 	}
@@ -349,10 +359,11 @@ func (a *app) allowLogin(cmd *cobra.Command) error {
 	if all := flags.Lookup("all"); all != nil && all.Changed {
 		return nil // several servers
 	}
-	if a.global.noInput || !a.asksAs.browser && !a.canPrompt() {
+	asks := a.asksAs
+	asks.waits = cmd.Name() == loginCommand
+	if a.global.noInput || !asks.browser && !asks.waits && !a.canPrompt() {
 		return nil
 	}
-	asks := a.asksAs
 	a.asks.Store(&asks)
 	return nil
 }

@@ -110,16 +110,15 @@ func newRootCmd(a *app) *cobra.Command {
 	a.registerFrom(shell)
 	logs := newLogsCmd(a)
 	a.registerFrom(logs)
-	addCmd := newAddCmd(a)
-	a.registerBrowser(addCmd, tools, call, task, tasks, resources, read, prompts, prompt, complete, shell)
 	// The order is that of the help.
-	add(groupServers, addCmd, newImportCmd(a), newExportCmd(a), list, get, newSetCmd(a), newRenameCmd(a), newRemoveCmd(a), newEnableCmd(a), newDisableCmd(a))
+	add(groupServers, newAddCmd(a), newImportCmd(a), newExportCmd(a), list, get, newSetCmd(a), newRenameCmd(a), newRemoveCmd(a), newEnableCmd(a), newDisableCmd(a))
 	add(groupUse, tools, call)
 	add(groupUse, resources, read, prompts, prompt, complete)
 	add(groupUse, tasks, task)
 	add(groupUse, shell)
 	add(groupTrouble, doctor, ping, logs)
 	add(groupOther, newConfigCmd(a), newCompletionCmd(), newVersionCmd(a), newDemoServerCmd(a))
+	a.registerBrowser(root.Commands()...)
 	help := newHelpCmd(a)
 	help.GroupID = groupOther
 	root.SetHelpCommand(help)

@@ -108,7 +108,7 @@ to one. The lines that follow are for it.`,
 		},
 	}
 	o.register(cmd.Flags())
-	sh.a.registerBrowser(cmd)
+	registerBrowserOn(cmd.Flags(), &sh.a.asksAs)
 	return cmd
 }
 
