@@ -119,6 +119,7 @@ func newRootCmd(a *app) *cobra.Command {
 	add(groupUse, shell)
 	add(groupTrouble, doctor, ping, logs)
 	add(groupOther, newConfigCmd(a), newCompletionCmd(), newVersionCmd(a), newDemoServerCmd(a))
+	a.registerBrowser(root.Commands()...)
 	help := newHelpCmd(a)
 	help.GroupID = groupOther
 	root.SetHelpCommand(help)
@@ -172,6 +173,9 @@ func (a *app) prepare(cmd *cobra.Command) error {
 			level = slog.LevelDebug
 		}
 		a.logger = slog.New(slog.NewTextHandler(a.errOut(), &slog.HandlerOptions{Level: level}))
+	}
+	if err := a.allowLogin(cmd); err != nil {
+		return err
 	}
 	if a.shell != nil {
 		return a.shell.prepare(cmd)

@@ -664,6 +664,13 @@ func secretReference(server, header, value string) string {
 // variableFor makes a name for the variable that holds a secret of a server.
 func variableFor(server, name string) string { return config.VariableFor(server, name) }
 
+// hideSecret makes a value of a secret flag masked, unless it only says where the secret is.
+func (a *app) hideSecret(value string) {
+	if value != "" && !strings.HasPrefix(value, "@") && !strings.Contains(value, "${") {
+		a.redact.Add(value)
+	}
+}
+
 // hideSecretWords makes the secrets among the words of the command line, and those of the environment's proxies, masked in whatever is said about them.
 func (a *app) hideSecretWords() {
 	add := func(s config.Server) {
@@ -685,6 +692,18 @@ func (a *app) hideSecretWords() {
 			_, value, _ = strings.Cut(word, "=")
 		case strings.HasPrefix(word, "-H") && len(word) > 2, strings.HasPrefix(word, "-e") && len(word) > 2:
 			value = word[2:]
+		case strings.HasPrefix(word, "--") && slices.Contains(secretFlags(), word[2:]) && i+1 < len(a.args):
+			a.hideSecret(a.args[i+1])
+			continue
+		case strings.HasPrefix(word, "--") && strings.Contains(word, "=") && slices.Contains(secretFlags(), word[2:strings.Index(word, "=")]):
+			a.hideSecret(word[strings.Index(word, "=")+1:])
+			continue
+		case strings.HasPrefix(word, "oauth.") && strings.Contains(word, "="):
+			key, value, _ := strings.Cut(word, "=")
+			if slices.ContainsFunc(authKeys(), func(k authKey) bool { return k.secret && k.key == strings.TrimSuffix(key, ":") }) {
+				a.hideSecret(value)
+			}
+			continue
 		case word == "--proxy" && i+1 < len(a.args):
 			a.redact.Add(config.ProxySecrets(a.args[i+1])...)
 			continue
