@@ -325,7 +325,7 @@ func TestRefreshThatIsRefused(t *testing.T) {
 			}
 			a := keeper(store)
 			as.instead = test.instead
-			wantReason(t, a, "", test.reason, test.texts...)
+			_ = wantReason(t, a, "", test.reason, test.texts...)
 			n := as.requests()
 			kept, ok, err := store.Load(t.Context(), keptURL)
 			if err != nil || !ok || kept.Dead != test.dead {
@@ -344,7 +344,7 @@ func TestRefreshThatIsRefused(t *testing.T) {
 			as.mu.Unlock()
 			if test.dead {
 				// It is not asked a second time.
-				wantReason(t, a, "", NeedsLogin)
+				_ = wantReason(t, a, "", NeedsLogin)
 				if as.requests() != n {
 					t.Error("it was asked again")
 				}
