@@ -133,12 +133,13 @@ func (a *Authorizer) proofKey(text string) (*proofKey, error) {
 	return key, nil
 }
 
-// learn remembers the nonce of an answer to a request with a proof, and reports whether it is another than before.
+// learn remembers the nonce of an answer to a request with a proof, and reports whether it is another than the proof's.
 func (a *Authorizer) learn(req *http.Request, header http.Header) bool {
 	a.mu.Lock()
 	key := a.key
 	a.mu.Unlock()
-	return key != nil && req.Header.Get("DPoP") != "" && key.learn(req.URL, header)
+	proof := req.Header.Get("DPoP")
+	return key != nil && proof != "" && key.learn(req.URL, proof, header)
 }
 
 // record returns the record to use for a request. One that will not be refreshed any more is none: the server is asked

@@ -200,7 +200,7 @@ func (a *Authorizer) redeem(ctx context.Context, chain Chain, who identity, to b
 		return Record{}, failure(StepToken, Unreachable, err, "%v", err)
 	}
 	e := endpoint{
-		url: u.String(), client: who.client, methods: chain.Server.AuthMethods, audience: chain.Server.Issuer,
+		url: u.String(), client: who.client, methods: chain.Server.AuthMethods, algorithms: chain.Server.AuthAlgorithms, audience: chain.Server.Issuer,
 		key: a.oauth().PrivateKey, proof: to.key, bound: to.must, http: client, secret: a.secret, step: StepToken,
 	}
 	token, err := e.ask(ctx, form)

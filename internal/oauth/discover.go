@@ -41,6 +41,8 @@ type ResourceMetadata struct {
 	ScopesSupported      []string `json:"scopes_supported"`
 	// DPoPRequired is set when the server takes only tokens that are bound to a key (RFC 9449).
 	DPoPRequired bool `json:"dpop_bound_access_tokens_required"`
+	// DPoPAlgorithms are those of proofs of possession, nil if it does not say.
+	DPoPAlgorithms []string `json:"dpop_signing_alg_values_supported"`
 }
 
 // ServerMetadata is how an authorization server describes itself. See RFC 8414, 2.
@@ -55,6 +57,8 @@ type ServerMetadata struct {
 	CodeChallengeMethods  []string `json:"code_challenge_methods_supported"`
 	// AuthMethods are the ways in which clients authenticate at the token endpoint, nil if it does not say.
 	AuthMethods []string `json:"token_endpoint_auth_methods_supported"`
+	// AuthAlgorithms are those of the assertions by which they do (private_key_jwt), nil if it does not say.
+	AuthAlgorithms []string `json:"token_endpoint_auth_signing_alg_values_supported"`
 	// DPoPAlgorithms are those of proofs of possession (RFC 9449, 5.1), nil for a server that binds no tokens.
 	DPoPAlgorithms []string `json:"dpop_signing_alg_values_supported"`
 	// AnswersIssuer is set when the answer to an authorization request says whose it is (RFC 9207).

@@ -10,6 +10,7 @@ import (
 	"crypto/sha256"
 	"crypto/x509"
 	"encoding/base64"
+	"encoding/json"
 	"encoding/pem"
 	"errors"
 	"fmt"
@@ -201,21 +202,26 @@ func (k *proofKey) nonce(u *url.URL) string {
 	return k.nonces[proofOrigin(u)]
 }
 
-// learn remembers the nonce in an answer's header, whatever its status, and reports whether it is another than before. u is
-// what was asked.
-func (k *proofKey) learn(u *url.URL, header http.Header) bool {
+// learn remembers the nonce in an answer's header, whatever its status, and reports whether it is another than that of the
+// proof that was sent. u is what was asked.
+func (k *proofKey) learn(u *url.URL, proof string, header http.Header) bool {
 	nonce := header.Get(nonceHeader)
 	if !nonceText(nonce) {
 		return false
 	}
 	k.mu.Lock()
-	defer k.mu.Unlock()
-	origin := proofOrigin(u)
-	if k.nonces[origin] == nonce {
-		return false
+	k.nonces[proofOrigin(u)] = nonce
+	k.mu.Unlock()
+	// Not by what was remembered: another request may have learnt the same a moment ago.
+	var claims struct {
+		Nonce string `json:"nonce"`
 	}
-	k.nonces[origin] = nonce
-	return true
+	if parts := strings.Split(proof, "."); len(parts) == 3 {
+		if data, err := base64.RawURLEncoding.DecodeString(parts[1]); err == nil {
+			_ = json.Unmarshal(data, &claims) // it is ours
+		}
+	}
+	return claims.Nonce != nonce
 }
 
 // nonceText reports whether a text can be a nonce (RFC 9449, 8.1: NQCHAR, one or more).
@@ -268,11 +274,7 @@ func (a *Authorizer) proofKeyFor(chain Chain) (k *proofKey, must bool, err error
 	if wanted == proofNone {
 		return nil, false, nil
 	}
-	var algorithms []string
-	if chain.Server != nil {
-		algorithms = chain.Server.DPoPAlgorithms
-	}
-	k, err = newProofKey(algorithms...)
+	k, err = newProofKey(proofAlgorithms(chain)...)
 	if err != nil {
 		if wanted == proofOffered {
 			return nil, false, nil
@@ -286,6 +288,26 @@ func (a *Authorizer) proofKeyFor(chain Chain) (k *proofKey, must bool, err error
 	if err != nil {
 		return nil, false, &Error{Step: StepToken, Reason: Invalid, Message: "the new key for DPoP: " + err.Error(), Err: err}
 	}
-	a.hide(text)
+	a.secret(text)
 	return k, wanted == proofDemanded, nil
+}
+
+// proofAlgorithms are those that proofs may be signed with: what both the authorization server and the MCP server take, as
+// far as they say so.
+func proofAlgorithms(chain Chain) []string {
+	var given, taken []string
+	if chain.Server != nil {
+		given = chain.Server.DPoPAlgorithms
+	}
+	if chain.Resource != nil {
+		taken = chain.Resource.DPoPAlgorithms
+	}
+	common := slices.DeleteFunc(slices.Clone(given), func(alg string) bool { return !slices.Contains(taken, alg) })
+	switch {
+	case len(given) == 0:
+		return taken
+	case len(common) == 0:
+		return given
+	}
+	return common
 }

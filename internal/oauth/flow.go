@@ -223,7 +223,8 @@ func (a *Authorizer) chain(ctx context.Context, d demand) (Chain, error) {
 	w := walk{endpoint: a.endpoint, client: a.o.Client}
 	c := Chain{Status: d.refusal.Status, Challenges: d.refusal.Challenges}
 	w.resource(ctx, &c)
-	wanted := d.asks || a.o.Server.Auth == config.AuthOAuth
+	// A token that was refused came from somewhere.
+	wanted := d.asks || d.spent != "" || a.o.Server.Auth == config.AuthOAuth
 	switch {
 	case ctx.Err() != nil:
 		return c, cancelled(ctx, StepResource)

@@ -16,7 +16,7 @@ func (a *Authorizer) withoutPerson(ctx context.Context, chain Chain, scopes []st
 	if a.o.Server.OAuth != nil {
 		g.config = *a.o.Server.OAuth
 	}
-	a.hide(g.config.ClientSecret, g.config.Assertion, g.config.IDP.ClientSecret, g.config.IDP.IDToken)
+	a.secret(g.config.ClientSecret, g.config.Assertion, g.config.IDP.ClientSecret, g.config.IDP.IDToken)
 	switch g.config.Grant {
 	case config.GrantClient:
 		return g.asClient(ctx)
@@ -64,13 +64,13 @@ func (g *grant) endpoint() (*endpoint, error) {
 	}
 	e := &endpoint{
 		url: s.TokenEndpoint, client: Client{ID: g.config.ClientID, Secret: g.config.ClientSecret},
-		methods: s.AuthMethods, audience: s.Issuer, key: g.config.PrivateKey,
-		secret: g.a.o.Secret, step: StepToken,
+		methods: s.AuthMethods, algorithms: s.AuthAlgorithms, audience: s.Issuer, key: g.config.PrivateKey,
+		secret: g.a.secret, step: StepToken,
 	}
 	if e.client.ID == "" && s.ClientIDMetadataDocument {
 		e.client.ID = g.config.ClientMetadataURL
 	}
-	if err := g.connect(e); err != nil {
+	if err := g.connect(e, g.a.endpoint); err != nil {
 		return nil, err
 	}
 	if err := g.key(e); err != nil {
@@ -90,85 +90,40 @@ func (g *grant) key(e *endpoint) error {
 	if err != nil {
 		return e.keyFailed(err)
 	}
-	g.a.hide(text)
+	g.a.secret(text)
 	if _, err := parseKey(text); err != nil {
 		return e.keyFailed(err)
 	}
 	if warning != "" {
-		g.a.remark(e.step, warning)
+		g.a.say(e.step, "%s", warning)
 	}
 	e.key = text
 	return nil
 }
 
-// connect checks where an endpoint is, and gets the way to it.
-func (g *grant) connect(e *endpoint) error {
-	u, err := url.Parse(e.url)
-	if err == nil {
-		err = g.safe(u, e.provider)
-	}
-	if err != nil {
+// connect checks where an endpoint is, and gets the way to it. own is the host that the user named: plain http is right
+// there if the user wrote it.
+func (g *grant) connect(e *endpoint, own *url.URL) error {
+	u, says := endpointURL(e.url, own)
+	if says != "" {
 		return &Error{
-			Step: e.step, Reason: Invalid, Message: fmt.Sprintf("credentials are not sent to %s: it is no https URL", shownURL(e.url)),
-			Hint: "tell those who run it; over plain http everybody on the way can read them",
+			Step: e.step, Reason: Invalid, Message: fmt.Sprintf("credentials are not sent to the token endpoint %s: %s", shownURL(e.url), says),
+			Hint: "tell those who run it: over plain http everybody on the way can read them",
 		}
 	}
+	var err error
 	if e.http, err = g.a.o.Client(u); err != nil {
-		return &Error{Step: e.step, Reason: Config, Message: fmt.Sprintf("the way to %s: %v", shownURL(e.url), err), Err: err}
+		return &Error{Step: e.step, Reason: Config, Message: fmt.Sprintf("the way to %s: %v", shownURL(e.url), because(err)), Err: err}
 	}
 	return nil
 }
 
-// safe reports whether credentials may be sent to a URL: over https, or to this machine, or to the host that the user
-// named, the MCP server's or the identity provider's own.
-func (g *grant) safe(u *url.URL, provider bool) error {
-	named := []string{g.a.o.Server.URL}
-	if provider {
-		named = []string{g.config.IDP.Issuer, g.config.IDP.TokenEndpoint}
-	}
-	switch {
-	case u.Host == "" || u.User != nil:
-	case strings.EqualFold(u.Scheme, "https"):
-		return nil
-	case !strings.EqualFold(u.Scheme, "http"):
-	case loopback(u.Hostname()):
-		return nil
-	default:
-		for _, raw := range named {
-			if own, err := url.Parse(raw); err == nil && strings.EqualFold(own.Scheme, "http") && strings.EqualFold(own.Host, u.Host) {
-				return nil
-			}
-		}
-	}
-	return fmt.Errorf("%s is no https URL", shownURL(u.String()))
-}
-
 // wish adds what the token is for (RFC 8707, 2) and the scopes to a request.
 func (g *grant) wish(form url.Values) {
-	if resource := g.resource(); resource != "" {
-		form.Set("resource", resource)
-	}
+	form.Set("resource", g.a.resource(g.chain))
 	if len(g.scopes) > 0 {
 		form.Set("scope", strings.Join(g.scopes, " "))
 	}
-}
-
-// resource is the server's identifier, as it was published; without that it is the URL that the user named.
-func (g *grant) resource() string {
-	if g.chain.Resource != nil {
-		return g.chain.Resource.Resource
-	}
-	return bareServer(g.a.o.Server.URL)
-}
-
-// bareServer is a server's URL without query, fragment and user info.
-func bareServer(raw string) string {
-	u, err := url.Parse(raw)
-	if err != nil {
-		return ""
-	}
-	bare := url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path, RawPath: u.RawPath}
-	return bare.String()
 }
 
 // finish asks for the token, and makes the record of it.
@@ -185,7 +140,7 @@ func (g *grant) finish(ctx context.Context, e *endpoint, form url.Values) (Recor
 	client := e.client
 	client.Method = e.method() // a refresh does without the server's metadata
 	return Record{
-		Server: bareServer(g.a.o.Server.URL), Issuer: g.chain.Server.Issuer, Resource: g.resource(),
+		Server: g.a.place(), Issuer: g.chain.Server.Issuer, Resource: g.a.resource(g.chain),
 		Grant: string(g.config.Grant), Token: token, Client: client, TokenEndpoint: e.url, RevocationEndpoint: g.chain.Server.RevocationEndpoint, Key: key,
 	}, nil
 }

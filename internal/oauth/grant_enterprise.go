@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"slices"
 	"strings"
 )
 
@@ -30,7 +31,7 @@ func (g *grant) byEnterprise(ctx context.Context) (Record, error) {
 		return Record{}, err
 	}
 	identity := strings.TrimSpace(g.config.IDP.IDToken)
-	g.a.hide(identity)
+	g.a.secret(identity)
 	if identity == "" {
 		return Record{}, idp.config("id_token", "", "is needed: what the identity provider gave at the person's login", "put it there as a reference: ${VAR}")
 	}
@@ -60,7 +61,7 @@ func (g *grant) byEnterprise(ctx context.Context) (Record, error) {
 		return Record{}, idp.invalid(fmt.Sprintf("it gave a token of the type %s, and %s was asked for",
 			idp.shown(cmp.Or(given.issued, "of no name")), tokenIDJAG), "have the client allowed to get assertions for other servers (ID-JAG)")
 	}
-	g.a.remark(StepExchange, idp.name()+" has vouched for the person")
+	g.a.say(StepExchange, "%s has vouched for the person", idp.name())
 
 	r, err := g.finish(ctx, e, url.Values{"grant_type": {grantJWTBearer}, "assertion": {given.Access}})
 	if refusal, ok := errors.AsType[*Error](err); ok && refusal.Code == "invalid_grant" {
@@ -88,47 +89,47 @@ func (g *grant) provider(ctx context.Context) (*endpoint, error) {
 	p := g.config.IDP
 	e := &endpoint{
 		url: p.TokenEndpoint, audience: p.Issuer, client: Client{ID: p.ClientID, Secret: p.ClientSecret},
-		secret: g.a.o.Secret, step: StepExchange, provider: true,
+		secret: g.a.secret, step: StepExchange, provider: true,
 	}
-	e.hide(p.ClientSecret)
+	key, named := "token_endpoint", p.TokenEndpoint
+	if named == "" {
+		key, named = "issuer", p.Issuer
+	}
+	own, err := url.Parse(named)
+	if err != nil || own.Host == "" {
+		return nil, e.config(key, "", "is no URL", "write it as https://host/path")
+	}
 	if e.url == "" {
-		metadata, err := g.metadata(ctx, p.Issuer)
+		metadata, err := g.metadata(ctx, own)
 		if err != nil {
 			return nil, err
 		}
-		e.url, e.methods = metadata.TokenEndpoint, metadata.AuthMethods
+		e.url, e.methods, e.algorithms = metadata.TokenEndpoint, metadata.AuthMethods, metadata.AuthAlgorithms
 	}
-	if err := g.connect(e); err != nil {
+	if err := g.connect(e, own); err != nil {
 		return nil, err
 	}
 	return e, nil
 }
 
 // metadata reads what the identity provider says of itself.
-func (g *grant) metadata(ctx context.Context, issuer string) (*ServerMetadata, error) {
-	failure := func(reason Reason, message, hint string) error {
-		return &Error{Step: StepExchange, Reason: reason, Message: message, Hint: hint}
+func (g *grant) metadata(ctx context.Context, issuer *url.URL) (*ServerMetadata, error) {
+	var found Chain
+	walk{endpoint: issuer, client: g.a.o.Client}.issuer(ctx, &found, g.config.IDP.Issuer)
+	at := shownURL(g.config.IDP.Issuer)
+	var e *Error
+	switch {
+	case ctx.Err() != nil:
+		return nil, cancelled(ctx, StepExchange)
+	case found.Server != nil && found.Server.TokenEndpoint != "":
+		return found.Server, nil
+	case found.Server != nil:
+		e = failure(StepExchange, Invalid, nil, "the metadata of the identity provider %s has no token_endpoint", at)
+	case slices.ContainsFunc(found.ServerPlaces, func(p Place) bool { return p.trouble }):
+		e = failure(StepExchange, Unreachable, nil, "the metadata of the identity provider %s cannot be had (%s)", at, asked(found.ServerPlaces))
+	default:
+		e = failure(StepExchange, Config, nil, "the identity provider %s has no metadata that can be used (%s)", at, asked(found.ServerPlaces))
 	}
-	u, err := url.Parse(issuer)
-	if err != nil || u.Host == "" {
-		return nil, failure(Config, "oauth.idp.issuer: is no URL", "write it as https://host/path, or set oauth.idp.token_endpoint")
-	}
-	found := Chain{Issuer: issuer}
-	walk{endpoint: u, client: g.a.o.Client}.issuer(ctx, &found)
-	if ctx.Err() != nil {
-		return nil, &Error{Step: StepExchange, Reason: Cancelled, Message: "the identity provider's metadata was given up", Err: context.Cause(ctx)}
-	}
-	if found.Server == nil {
-		var places []string
-		for _, p := range found.ServerPlaces {
-			places = append(places, fmt.Sprintf("%s: %s", p.URL, p.Says))
-		}
-		return nil, failure(Unreachable, fmt.Sprintf("the identity provider %s has no metadata that can be used: %s",
-			shownURL(issuer), strings.Join(places, "; ")), "mend oauth.idp.issuer, or set oauth.idp.token_endpoint")
-	}
-	if found.Server.TokenEndpoint == "" {
-		return nil, failure(Invalid, fmt.Sprintf("the metadata of the identity provider %s has no token_endpoint", shownURL(issuer)),
-			"set oauth.idp.token_endpoint")
-	}
-	return found.Server, nil
+	e.Hint = "mend oauth.idp.issuer, or set oauth.idp.token_endpoint"
+	return nil, e
 }

@@ -27,7 +27,7 @@ func (g *grant) withAssertion(ctx context.Context) (Record, error) {
 			return Record{}, err
 		}
 	}
-	g.a.hide(statement)
+	g.a.secret(statement)
 	if _, ok := peek(statement); !ok {
 		return Record{}, e.config("assertion", "--assertion", "is no JSON Web Token, which has three parts with dots between them",
 			"put the token there that the platform gives this program")
@@ -49,7 +49,7 @@ func (g *grant) ownAssertion(e *endpoint) (string, error) {
 	}
 	// What the server takes for assertions that authenticate clients says nothing of these.
 	signed, secrets, err := e.signed(e.client.ID, nil)
-	g.a.hide(secrets...)
+	g.a.secret(secrets...)
 	if err == nil && !slices.Contains(e.methods, methodKey) {
 		e.key = "" // it has signed the grant; the server knows no such way for clients
 	}

@@ -8,6 +8,7 @@ import (
 	"crypto/rand"
 	"crypto/rsa"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/url"
 	"os"
@@ -147,7 +148,7 @@ func TestGrantsThatCannotWork(t *testing.T) {
 		{"no metadata of the resource", config.OAuth{Grant: config.GrantClient}, func(c *Chain) { *c = Chain{} }, "does not say which authorization server"},
 		{"no metadata of the server", config.OAuth{Grant: config.GrantClient}, func(c *Chain) { c.Server = nil }, "has no metadata that can be used"},
 		{"no endpoint", config.OAuth{Grant: config.GrantClient}, func(c *Chain) { c.Server.TokenEndpoint = "" }, "has no token_endpoint"},
-		{"plain http", config.OAuth{Grant: config.GrantClient}, func(c *Chain) { c.Server.TokenEndpoint = "http://as.example/token" }, "credentials are not sent to http://as.example/token"},
+		{"plain http", config.OAuth{Grant: config.GrantClient}, func(c *Chain) { c.Server.TokenEndpoint = "http://as.example/token" }, "credentials are not sent to the token endpoint http://as.example/token"},
 		{"another scheme", config.OAuth{Grant: config.GrantClient}, func(c *Chain) { c.Server.TokenEndpoint = "file:///token" }, "credentials are not sent"},
 	} {
 		s := startTokenServer(t)
@@ -240,9 +241,7 @@ func TestWorkloadIdentityThatIsRefused(t *testing.T) {
 		s := startTokenServer(t)
 		s.keys["i"] = key.Public()
 		all := jwt.MapClaims{"iss": "i", "sub": "s", "aud": s.URL, "jti": rand.Text(), "iat": time.Now().Unix(), "exp": time.Now().Add(2 * time.Hour).Unix()}
-		for name, value := range claims {
-			all[name] = value
-		}
+		maps.Copy(all, claims)
 		a, chain, _ := grantsFor(t, s, config.OAuth{Grant: config.GrantJWTBearer, Assertion: statement(t, key, all)})
 		_, err := a.withoutPerson(t.Context(), chain, nil)
 		e := failureOf(t, err)

@@ -207,23 +207,6 @@ func assertion(key crypto.Signer, alg, issuer, subject, audience string) (string
 	})
 }
 
-// hide tells of secret values. It is called the moment they are known.
-func (a *Authorizer) hide(values ...string) {
-	if a.o.Secret != nil {
-		a.o.Secret(values...)
-	}
-}
-
-// remark tells of something that happened.
-func (a *Authorizer) remark(step Step, message string) {
-	if a.o.Tell != nil {
-		a.o.Tell(Event{Step: step, Message: message})
-	}
-	if a.o.Logger != nil {
-		a.o.Logger.Debug("authorization", "step", string(step), "message", message)
-	}
-}
-
 // seen is what a JSON Web Token says of itself. It is read to explain a refusal; the signature is not looked at.
 type seen struct {
 	typ      string

@@ -20,6 +20,7 @@ func block(kind string, der []byte) string {
 }
 
 func must[T any](t *testing.T) func(v T, err error) T {
+	t.Helper()
 	return func(v T, err error) T {
 		t.Helper()
 		if err != nil {

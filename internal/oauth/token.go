@@ -131,7 +131,7 @@ func (e *endpoint) request(parent context.Context, form url.Values) (answer, err
 		if err != nil {
 			return answer{}, e.failed(parent, ctx, u, err)
 		}
-		fresh := e.proof != nil && e.proof.learn(u, got.header)
+		fresh := e.proof != nil && e.proof.learn(u, got.proof, got.header)
 		a, problem := readAnswer(got.body, begin)
 		e.hide(a.Access, a.Refresh, a.identity)
 		hidden = append(hidden, a.Access, a.Refresh, a.identity)
@@ -159,6 +159,8 @@ type reply struct {
 	status int
 	header http.Header
 	body   []byte
+	// proof is that of the request, "" for none.
+	proof string
 }
 
 // send sends the request once. What becomes secret is added to hidden.
@@ -202,7 +204,7 @@ func (e *endpoint) send(ctx context.Context, u *url.URL, form url.Values, hidden
 	if len(body) > mostToken {
 		return reply{}, e.invalid(fmt.Sprintf("it answered with more than %d bytes", mostToken), "")
 	}
-	return reply{status: resp.StatusCode, header: resp.Header, body: body}, nil
+	return reply{status: resp.StatusCode, header: resp.Header, body: body, proof: header.Get("DPoP")}, nil
 }
 
 // authenticate says in a request who the client is, and returns what is secret of it. See RFC 6749, 2.3.1, and RFC 7523, 2.2.

@@ -13,6 +13,7 @@ import (
 	"encoding/json"
 	"encoding/pem"
 	"fmt"
+	"maps"
 	"math/big"
 	"net/http"
 	"net/http/httptest"
@@ -66,9 +67,7 @@ func startTokenServer(t *testing.T) *tokenServer {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /.well-known/openid-configuration", func(w http.ResponseWriter, _ *http.Request) {
 		doc := map[string]any{"issuer": s.URL, "token_endpoint": s.URL + "/token"}
-		for name, value := range s.metadata {
-			doc[name] = value
-		}
+		maps.Copy(doc, s.metadata)
 		w.Header().Set("Content-Type", "application/json")
 		_ = json.NewEncoder(w).Encode(doc)
 	})
@@ -186,7 +185,9 @@ func (s *tokenServer) client(r *http.Request) error {
 		id, secret = form.Get("client_id"), form.Get("client_secret")
 	}
 	if form.Has("client_assertion") {
-		ways++
+		if ways > 0 {
+			return fmt.Errorf("the client authenticates in two ways")
+		}
 		if form.Get("client_assertion_type") != clientAssertionType {
 			return fmt.Errorf("the assertion is of another type")
 		}
