@@ -258,6 +258,8 @@ func classifyBare(err error, interrupted bool) (failure, bool) {
 		return f, true
 	case errors.As(err, &login):
 		return loginFailure(login), true
+	case session.Unauthorized("", err) != nil: // a login that no request had begun
+		return sessionFailure(session.Unauthorized(serverOf(err), err)), true
 	case errors.As(err, &unset):
 		return unsetFailure(unset), true
 	case errors.As(err, &wrong):
@@ -275,6 +277,14 @@ func classifyBare(err error, interrupted bool) (failure, bool) {
 	default:
 		return newFailure(classFailed, err.Error()), true
 	}
+}
+
+// serverOf returns the name of the server that an error concerns, "" if it does not say.
+func serverOf(err error) string {
+	if named, ok := errors.AsType[*serverError](err); ok {
+		return named.server
+	}
+	return ""
 }
 
 // addHint adds a next step.
