@@ -192,6 +192,8 @@ func TestTopicsExplainSharedFlags(t *testing.T) {
 			switch about := f.Annotations[sharedKey]; {
 			case f.Annotations[askedKey] != nil:
 				text = topicQuestions()
+			case about != nil && about[0] == authUsage:
+				text = topicAuthorization()
 			case about != nil && about[0] != ownUsage:
 				text = topicConnecting()
 			default:

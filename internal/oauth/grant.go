@@ -1,9 +1,191 @@
 package oauth
 
-import "context"
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"strings"
+
+	"github.com/mcpctl/mcpctl/pkg/config"
+)
 
 // withoutPerson gets a token by one of the grants that need no person: client_credentials, jwt_bearer, enterprise_managed.
 // chain is what is known of the server's protection, scopes are those to ask for.
 func (a *Authorizer) withoutPerson(ctx context.Context, chain Chain, scopes []string) (Record, error) {
-	return Record{}, nil
+	g := &grant{a: a, chain: chain, scopes: scopes}
+	if a.o.Server.OAuth != nil {
+		g.config = *a.o.Server.OAuth
+	}
+	a.hide(g.config.ClientSecret, g.config.Assertion, g.config.IDP.ClientSecret, g.config.IDP.IDToken)
+	switch g.config.Grant {
+	case config.GrantClient:
+		return g.asClient(ctx)
+	case config.GrantJWTBearer:
+		return g.withAssertion(ctx)
+	case config.GrantEnterprise:
+		return g.byEnterprise(ctx)
+	case config.GrantCode, "":
+	}
+	return Record{}, &Error{
+		Step: StepToken, Reason: Config, Message: fmt.Sprintf("oauth.grant (--grant): %q needs a person, or is not known", string(g.config.Grant)),
+		Hint: "write client_credentials, jwt_bearer or enterprise_managed",
+	}
+}
+
+// grant is one run of a grant without a person.
+type grant struct {
+	a      *Authorizer
+	config config.OAuth
+	chain  Chain
+	scopes []string
+}
+
+// endpoint returns the token endpoint of the MCP server's authorization server, with the client that the configuration
+// names, and a key for the token where one is wanted.
+func (g *grant) endpoint() (*endpoint, error) {
+	s := g.chain.Server
+	switch {
+	case s == nil && g.chain.Issuer == "":
+		return nil, &Error{
+			Step: StepResource, Reason: Invalid, Message: "the server does not say which authorization server gives tokens for it",
+			Hint: "mcpctl doctor shows where that was looked for",
+		}
+	case s == nil:
+		return nil, &Error{
+			Step: StepServer, Reason: Unreachable,
+			Message: fmt.Sprintf("the authorization server %s has no metadata that can be used", shownURL(g.chain.Issuer)),
+			Hint:    "mcpctl doctor shows where it was looked for",
+		}
+	case s.TokenEndpoint == "":
+		return nil, &Error{
+			Step: StepServer, Reason: Invalid,
+			Message: fmt.Sprintf("the metadata of the authorization server %s has no token_endpoint", shownURL(s.Issuer)),
+		}
+	}
+	e := &endpoint{
+		url: s.TokenEndpoint, client: Client{ID: g.config.ClientID, Secret: g.config.ClientSecret},
+		methods: s.AuthMethods, audience: s.Issuer, key: g.config.PrivateKey,
+		secret: g.a.o.Secret, step: StepToken,
+	}
+	if e.client.ID == "" && s.ClientIDMetadataDocument {
+		e.client.ID = g.config.ClientMetadataURL
+	}
+	if err := g.connect(e); err != nil {
+		return nil, err
+	}
+	if err := g.key(e); err != nil {
+		return nil, err
+	}
+	var err error
+	e.proof, e.bound, err = g.a.proofKeyFor(g.chain)
+	return e, err
+}
+
+// key reads the client's private key, before anybody is asked.
+func (g *grant) key(e *endpoint) error {
+	if e.key == "" {
+		return nil
+	}
+	text, warning, err := readKey(e.key)
+	if err != nil {
+		return e.keyFailed(err)
+	}
+	g.a.hide(text)
+	if _, err := parseKey(text); err != nil {
+		return e.keyFailed(err)
+	}
+	if warning != "" {
+		g.a.remark(e.step, warning)
+	}
+	e.key = text
+	return nil
+}
+
+// connect checks where an endpoint is, and gets the way to it.
+func (g *grant) connect(e *endpoint) error {
+	u, err := url.Parse(e.url)
+	if err == nil {
+		err = g.safe(u, e.provider)
+	}
+	if err != nil {
+		return &Error{
+			Step: e.step, Reason: Invalid, Message: fmt.Sprintf("credentials are not sent to %s: it is no https URL", shownURL(e.url)),
+			Hint: "tell those who run it; over plain http everybody on the way can read them",
+		}
+	}
+	if e.http, err = g.a.o.Client(u); err != nil {
+		return &Error{Step: e.step, Reason: Config, Message: fmt.Sprintf("the way to %s: %v", shownURL(e.url), err), Err: err}
+	}
+	return nil
+}
+
+// safe reports whether credentials may be sent to a URL: over https, or to this machine, or to the host that the user
+// named, the MCP server's or the identity provider's own.
+func (g *grant) safe(u *url.URL, provider bool) error {
+	named := []string{g.a.o.Server.URL}
+	if provider {
+		named = []string{g.config.IDP.Issuer, g.config.IDP.TokenEndpoint}
+	}
+	switch {
+	case u.Host == "" || u.User != nil:
+	case strings.EqualFold(u.Scheme, "https"):
+		return nil
+	case !strings.EqualFold(u.Scheme, "http"):
+	case loopback(u.Hostname()):
+		return nil
+	default:
+		for _, raw := range named {
+			if own, err := url.Parse(raw); err == nil && strings.EqualFold(own.Scheme, "http") && strings.EqualFold(own.Host, u.Host) {
+				return nil
+			}
+		}
+	}
+	return fmt.Errorf("%s is no https URL", shownURL(u.String()))
+}
+
+// wish adds what the token is for (RFC 8707, 2) and the scopes to a request.
+func (g *grant) wish(form url.Values) {
+	if resource := g.resource(); resource != "" {
+		form.Set("resource", resource)
+	}
+	if len(g.scopes) > 0 {
+		form.Set("scope", strings.Join(g.scopes, " "))
+	}
+}
+
+// resource is the server's identifier, as it was published; without that it is the URL that the user named.
+func (g *grant) resource() string {
+	if g.chain.Resource != nil {
+		return g.chain.Resource.Resource
+	}
+	return bareServer(g.a.o.Server.URL)
+}
+
+// bareServer is a server's URL without query, fragment and user info.
+func bareServer(raw string) string {
+	u, err := url.Parse(raw)
+	if err != nil {
+		return ""
+	}
+	bare := url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path, RawPath: u.RawPath}
+	return bare.String()
+}
+
+// finish asks for the token, and makes the record of it.
+func (g *grant) finish(ctx context.Context, e *endpoint, form url.Values) (Record, error) {
+	g.wish(form)
+	token, err := e.ask(ctx, form)
+	if err != nil {
+		return Record{}, err
+	}
+	key, err := e.keyText(token)
+	if err != nil {
+		return Record{}, &Error{Step: e.step, Reason: Invalid, Message: "the key of the token: " + err.Error(), Err: err}
+	}
+	client := e.client
+	client.Method = e.method() // a refresh does without the server's metadata
+	return Record{
+		Server: bareServer(g.a.o.Server.URL), Issuer: g.chain.Server.Issuer, Resource: g.resource(),
+		Grant: string(g.config.Grant), Token: token, Client: client, TokenEndpoint: e.url, RevocationEndpoint: g.chain.Server.RevocationEndpoint, Key: key,
+	}, nil
 }
