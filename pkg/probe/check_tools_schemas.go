@@ -63,6 +63,9 @@ header over HTTP, too; clients must not call a tool for which that cannot be don
 // headerProblem says why clients must not call a tool: only over HTTP, and from protocol 2026-07-28 on, are there parameters
 // that are sent as headers, too.
 func headerProblem(t *Target, schema json.RawMessage) string {
+	if t.opened == nil {
+		return ""
+	}
 	if info := t.opened.Info(); info.Era != session.EraModern || info.Transport == string(config.TransportStdio) {
 		return ""
 	}
