@@ -5,8 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
-	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -93,7 +91,7 @@ func (t *Target) unfit(a session.Authorization) string {
 		if e.url == "" {
 			return "has no " + e.name
 		}
-		if wrong := t.unsafe(e.url); wrong != "" {
+		if wrong := session.Unsafe(e.url, t.expanded); wrong != "" {
 			return fmt.Sprintf("has the %s %s: %s", e.name, firstWords(e.url), wrong)
 		}
 	}
@@ -101,29 +99,6 @@ func (t *Target) unfit(a session.Authorization) string {
 		return "does not offer PKCE with S256 (code_challenge_methods_supported), which a login must use"
 	}
 	return ""
-}
-
-// unsafe says why nothing is sent to a URL that a server names, "" if it may be.
-func (t *Target) unsafe(raw string) string {
-	u, err := url.Parse(raw)
-	server, _ := url.Parse(t.expanded.URL)
-	switch {
-	case err != nil:
-		return "it is no URL"
-	case !strings.EqualFold(u.Scheme, "https") && !strings.EqualFold(u.Scheme, "http"):
-		return "it is neither https nor http"
-	case u.Host == "":
-		return "it is no URL"
-	case strings.EqualFold(u.Scheme, "http") && !onThisMachine(u.Hostname()) &&
-		(server == nil || strings.EqualFold(server.Scheme, "https") || !strings.EqualFold(u.Hostname(), server.Hostname())):
-		return "it is not https"
-	}
-	return ""
-}
-
-func onThisMachine(host string) bool {
-	ip := net.ParseIP(host)
-	return strings.EqualFold(host, "localhost") || ip != nil && ip.IsLoopback()
 }
 
 // asked lists the places where a document was looked for, with what they answered.

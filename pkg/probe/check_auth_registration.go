@@ -29,7 +29,7 @@ registered by hand, and most just fail.`,
 			case a.Defaults:
 				return pass("by registration, if /register is there")
 			case s.RegistrationEndpoint != "":
-				if wrong := t.unsafe(s.RegistrationEndpoint); wrong != "" {
+				if wrong := session.Unsafe(s.RegistrationEndpoint, t.expanded); wrong != "" {
 					return t.stopped(ctx, authRegistrationID, warn("the registration endpoint "+firstWords(s.RegistrationEndpoint)+": "+wrong, registerByHand))
 				}
 				return pass("by registration at " + firstWords(s.RegistrationEndpoint))
@@ -54,5 +54,5 @@ func (t *Target) registrable(a session.Authorization) bool {
 	case a.Server.ClientIDMetadataDocument && o != nil && o.ClientMetadataURL != "":
 		return true
 	}
-	return a.Server.RegistrationEndpoint != "" && t.unsafe(a.Server.RegistrationEndpoint) == ""
+	return a.Server.RegistrationEndpoint != "" && session.Unsafe(a.Server.RegistrationEndpoint, t.expanded) == ""
 }

@@ -61,6 +61,16 @@ func (d *Dialer) Login(ctx context.Context, server config.Server) (Login, error)
 	return kept.State(ctx)
 }
 
+// Unsafe says why nothing is sent to a URL that a server or its authorization server names, "" if it may be: it must be
+// https, or http on this machine. See OAuth 2.1, 1.5.
+func Unsafe(raw string, server config.Server) string {
+	u, err := url.Parse(server.URL)
+	if err != nil {
+		return "the server's own URL is none"
+	}
+	return oauth.Unsafe(raw, u)
+}
+
 // challengeBound bounds the question for a challenge.
 const challengeBound = 2 * time.Second
 
