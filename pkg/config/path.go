@@ -57,16 +57,6 @@ func CacheDir(lookup func(string) (string, bool)) string {
 	})
 }
 
-// DataDir returns the directory for what is kept of logins: mcpctl in $XDG_DATA_HOME, else in the platform's own place. It is
-// "" when there is no such place; nothing is kept then.
-func DataDir(lookup func(string) (string, bool)) string {
-	return userDir(runtime.GOOS, lookup, "XDG_DATA_HOME", "", map[string][]string{
-		"windows": {"LocalAppData", "mcpctl", "data"},
-		"darwin":  {"HOME", "Library", "Application Support", "mcpctl"},
-		"":        {"HOME", ".local", "share", "mcpctl"},
-	})
-}
-
 // LogDir returns the directory for what servers write to their standard error: mcpctl/logs in $XDG_STATE_HOME, else in
 // the platform's own place. It is "" when there is no such place; nothing is kept then.
 func LogDir(lookup func(string) (string, bool)) string {
