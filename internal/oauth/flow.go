@@ -482,10 +482,6 @@ func (a *Authorizer) begins(ctx context.Context) {
 // say tells of a step.
 func (a *Authorizer) say(step Step, format string, args ...any) {
 	message := fmt.Sprintf(format, args...)
-	if a.o.Tell != nil {
-		a.o.Tell(Event{Step: step, Message: message})
-	}
-	if a.o.Logger != nil {
-		a.o.Logger.Debug("authorization", "server", a.o.Server.Name, "step", string(step), "what", message)
-	}
+	a.tell(step, message)
+	a.logger().Debug("authorization", "server", a.o.Server.Name, "step", string(step), "what", message)
 }
