@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/mcpctl/mcpctl/internal/iostreams"
+	"github.com/mcpctl/mcpctl/internal/oauth"
 	"github.com/mcpctl/mcpctl/internal/prompt"
 	"github.com/mcpctl/mcpctl/internal/redact"
 	"github.com/mcpctl/mcpctl/internal/render"
@@ -29,6 +30,8 @@ type process struct {
 	executable string
 	// readKeyring returns a secret of the system's keyring, nil where there is none.
 	readKeyring func(service, user string) (string, error)
+	// secrets is the system's keyring for credentials of ours, nil where there is none.
+	secrets oauth.Keyring
 	// kill is closed when all children must be killed at once.
 	kill <-chan struct{}
 	// interrupt does what Ctrl-C does, for a question that has seen the key itself. If nil, nothing does.
@@ -75,8 +78,12 @@ type app struct {
 	used *session.Supervisor
 	// keyring is asked for the values of entries.
 	keyring *keyringReader
-	// loginTold is done when it was said that there is no login yet.
-	loginTold sync.Once
+	// authorizers are those of the servers.
+	authorizers authorizers
+	// asks is how a person is asked to log in while this command line is carried out, nil if nobody may be; asksAs are the
+	// flags for it.
+	asks   atomic.Pointer[loginFlags]
+	asksAs loginFlags
 	// questions asks the person at the terminal, nil until something is asked.
 	questions *prompt.Asker
 	// answers answers what servers ask, nil if they may ask nothing. In a shell each line has its own.

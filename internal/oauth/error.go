@@ -1,6 +1,9 @@
 package oauth
 
-import "fmt"
+import (
+	"fmt"
+	"time"
+)
 
 // Step is a step of getting authorization, in words for people. "" is a failure before any: nothing was begun.
 type Step string
@@ -49,6 +52,8 @@ type Error struct {
 	Message, Hint string
 	// Code is the error code of the authorization server (RFC 6749, 4.1.2.1 and 5.2), "" if it gave none.
 	Code string
+	// Limit is the time that was over, for [TimedOut], if it is that of the person.
+	Limit time.Duration
 	// Err is the cause, nil if there is none.
 	Err error
 }
