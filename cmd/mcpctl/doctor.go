@@ -174,11 +174,6 @@ func (o *doctorOptions) run(cmd *cobra.Command, a *app, args []string) error {
 			probe.Strict(&reports[i])
 		}
 		v := reports[i].Verdict
-		for _, r := range reports[i].Results {
-			if status, ok := r.Data["http_status"].(int); ok && r.Status == probe.Fail {
-				a.tellLoginOf(servers[i], status)
-			}
-		}
 		failed = failed || v == probe.Fail || v == probe.Unknown || reports[i].Incomplete
 	}
 	if failed {

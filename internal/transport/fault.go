@@ -53,6 +53,8 @@ const (
 	KindExit
 	// KindTooLarge is a message over the size limit.
 	KindTooLarge
+	// KindAuth is a request that was not sent because no authorization was got for it.
+	KindAuth
 )
 
 // Fault is what went wrong on the wire, with the evidence. It survives the SDK's wrapping: find it with errors.As.
@@ -88,6 +90,8 @@ type Fault struct {
 	Reused bool
 	// CertAsked is set when the server has asked for a client certificate, CertGiven when there is one to show.
 	CertAsked, CertGiven bool
+	// Authorized is set when the request carried an Authorization header.
+	Authorized bool
 	// OwnID reports whether that error object carried the request's own id.
 	OwnID bool
 
@@ -169,7 +173,7 @@ func (f *Fault) plain() string {
 			return "the process closed its standard output"
 		}
 		return "the process ended: " + f.Exit.String()
-	case KindOther, KindDNS, KindRefused, KindDial, KindTLS, KindProxy, KindSevered, KindNotHTTP, KindStart, KindTooLarge:
+	case KindOther, KindDNS, KindRefused, KindDial, KindTLS, KindProxy, KindSevered, KindNotHTTP, KindStart, KindTooLarge, KindAuth:
 	}
 	if f.Err == nil {
 		return "the connection failed"

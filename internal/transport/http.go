@@ -81,8 +81,14 @@ type HTTPOptions struct {
 	NoReuse bool
 	// Trace is told what goes over the wire. If nil, nothing is.
 	Trace *ConnTrace
-	// Authorizer gets authorization for the requests, over what Header says of it. If nil, nothing does.
+	// Authorizer gets authorization for the requests. It is not asked if Header has an Authorization. If nil, nothing does.
 	Authorizer Authorizer
+	// Lost reports whether the body of a 401 without a challenge says that the server does not know the session: that is
+	// not for the Authorizer. If nil, none does.
+	Lost func(body []byte) bool
+	// Unattended reports whether nobody waits for a request for a stream of notifications of the modern era, whose context is
+	// the SDK's own. If nil, somebody waits for all.
+	Unattended func(request []byte) bool
 	// TLS is how HTTPS is spoken with the server. If nil, the system's authorities are trusted.
 	TLS *tls.Config
 	// Proxy carries all requests. If nil, none does.
@@ -121,6 +127,8 @@ type HTTP struct {
 	Odd Oddities
 	// Leave is set when the session is to go on at the server: nobody asks to end it.
 	Leave atomic.Bool
+	// quiet is set when nobody is to be asked to log in because of the connection's requests.
+	quiet bool
 
 	mu      sync.Mutex
 	pending map[string]pendingCall
@@ -180,7 +188,7 @@ func (h *HTTP) Client() *http.Client {
 }
 
 // Sibling returns the round tripper of another connection to the same endpoint, on the same way and with the same headers,
-// over which those in header are laid. It uses each TCP connection once.
+// over which those in header are laid. It uses each TCP connection once. Nobody is asked to log in because of its requests.
 func (h *HTTP) Sibling(header http.Header) *HTTP {
 	opts := h.opts
 	opts.Header = opts.Header.Clone()
@@ -189,7 +197,9 @@ func (h *HTTP) Sibling(header http.Header) *HTTP {
 	}
 	maps.Copy(opts.Header, header)
 	opts.NoReuse, opts.Listen, opts.Notify, opts.OnListen, opts.OnStream = true, false, nil, nil, nil
-	return NewHTTP(opts)
+	sibling := NewHTTP(opts)
+	sibling.quiet = true
+	return sibling
 }
 
 // Close ends all requests and closes all TCP connections. It is the kill switch: an orderly end of the MCP session comes
@@ -309,7 +319,7 @@ type roundTrip struct {
 	ex      *Exchange
 	way     *progress
 	fault   Fault // what every fault of this request says
-	// refusals counts how often the request was refused and sent again; unauthorized is why that was not done once more.
+	// refusals counts how often the request was refused; unauthorized is why it was not sent again after the latest.
 	refusals     int
 	unauthorized error
 }
@@ -376,8 +386,6 @@ func accepted(req *http.Request) *http.Response {
 
 // send writes the request, following redirects within the origin.
 func (x *roundTrip) send(ctx context.Context, req *http.Request, body []byte) (*http.Response, error) {
-	probe := &writeProbe{}
-	ctx, x.way = watch(httptrace.WithClientTrace(ctx, probe.trace(x.h)))
 	target := req.URL
 	if prefix := x.h.Prefix(); prefix != "" && req.Method == http.MethodPost && !strings.HasPrefix(target.Path, prefix+"/") {
 		behind := *target
@@ -404,7 +412,10 @@ func (x *roundTrip) send(ctx context.Context, req *http.Request, body []byte) (*
 
 		trace, begin := x.h.opts.Trace.exchange(), time.Now()
 		trace.request(r, body)
-		resp, err := x.h.base.RoundTrip(r)
+		probe := &writeProbe{}
+		var watched context.Context // not the authorizer's: it makes requests of its own
+		watched, x.way = watch(httptrace.WithClientTrace(ctx, probe.trace(x.h)))
+		resp, err := x.h.base.RoundTrip(r.WithContext(watched))
 		x.fault.Written = x.fault.Written || probe.written()
 		if err != nil {
 			trace.Event("no answer after %s: %v", time.Since(begin).Round(time.Millisecond), plainNetError(err))
@@ -432,7 +443,11 @@ func (x *roundTrip) send(ctx context.Context, req *http.Request, body []byte) (*
 		if err != nil {
 			return nil, x.fail(x.evidence(resp, Fault{Kind: KindContent, Err: err}))
 		}
-		if x.refused(r, resp) {
+		again, err := x.refused(r, resp)
+		switch {
+		case err != nil:
+			return nil, err
+		case again:
 			hop--
 			continue
 		}
@@ -558,6 +573,7 @@ func (x *roundTrip) fail(f Fault) error {
 		f.Method, f.URL = x.fault.Method, x.fault.URL
 	}
 	f.Written, f.SessionID, f.Redirect, f.Reused = x.fault.Written, x.fault.SessionID, x.fault.Redirect, x.fault.Reused
+	f.Authorized = x.fault.Authorized
 	x.h.wire.mark(&f)
 	x.ex.fail(&f)
 	if x.msg.isCall() {
@@ -573,6 +589,9 @@ func (x *roundTrip) evidence(resp *http.Response, f Fault) Fault {
 	}
 	discard(resp.Body)
 	f.Status, f.ContentType = resp.StatusCode, resp.Header.Get("Content-Type")
+	if f.Err == nil {
+		f.Err = x.unauthorized
+	}
 	f.Challenge = strings.Join(resp.Header.Values("WWW-Authenticate"), ", ")
 	f.RetryAfter, f.HasRetryAfter = retryAfter(resp.Header, time.Now())
 	if len(f.Body) > errorBody {
@@ -617,7 +636,7 @@ func (x *roundTrip) answered(resp *http.Response) (*http.Response, error) {
 			x.h.Odd.note(OddBusy, "%s is refused with HTTP 429", x.msg.Method)
 		}
 		body := trimMessage(x.errorBody(resp))
-		f := x.evidence(resp, Fault{Kind: KindStatus, Body: body, Err: x.unauthorized})
+		f := x.evidence(resp, Fault{Kind: KindStatus, Body: body})
 		if !f.OwnID || !answers(resp.StatusCode) {
 			return nil, x.fail(f)
 		}

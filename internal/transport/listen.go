@@ -84,6 +84,8 @@ func (h *HTTP) listen(header http.Header, w io.Writer) {
 		case errors.As(err, &f) && f.SessionID && opened && (f.Status == http.StatusNotFound || f.Status == http.StatusGone):
 			h.end(f) // a server that had the stream does not know the session any more
 			return
+		case errors.As(err, &f) && h.opts.Authorizer != nil && (f.Kind == KindAuth || f.Status == http.StatusUnauthorized):
+			h.streamed(false) // until there is other authorization, which the requests get: this alone is no reason to log in
 		case errors.As(err, &f) && f.Status == http.StatusMethodNotAllowed,
 			errors.As(err, &f) && !opened && f.Status >= 200 && f.Status < 500 && f.Status != http.StatusTooManyRequests:
 			h.streamed(false)

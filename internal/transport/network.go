@@ -225,14 +225,23 @@ func watch(ctx context.Context) (context.Context, *progress) {
 
 // wireFault says what the error of a request without an answer was.
 func (x *roundTrip) wireFault(err error) Fault {
+	f, unread := x.h.wire.fault(err, x.way, x.fault.URL)
+	if unread {
+		x.fault.Written = false
+	}
+	return f
+}
+
+// fault says what the error of a request to a URL was that came so far on its way. It reports whether the server cannot
+// have read the request, whatever was written.
+func (w *wire) fault(err error, way *progress, target string) (f Fault, unread bool) {
 	err = plainNetError(err)
-	w := x.h.wire
-	x.way.mu.Lock()
-	defer x.way.mu.Unlock()
-	f := Fault{Kind: netKind(err), Err: err}
-	say := func(kind Kind, format string, args ...any) Fault {
+	way.mu.Lock()
+	defer way.mu.Unlock()
+	f = Fault{Kind: netKind(err), Err: err}
+	say := func(kind Kind, format string, args ...any) (Fault, bool) {
 		f.Kind, f.Err = kind, &worded{fmt.Sprintf(format, args...), err}
-		return f
+		return f, unread
 	}
 	alert := alertOf(err)
 	refusal, refused := errors.AsType[*tunnelError](err)
@@ -245,33 +254,33 @@ func (x *roundTrip) wireFault(err error) Fault {
 		// It has spoken HTTP before, and will not have unlearned it: the connection broke within the status line.
 		return say(KindSevered, "the connection broke at the beginning of the answer: %s", netText(err))
 	case isSocks(err):
-		return say(KindProxy, "the proxy %s did not connect to %s: %s", w.opts.Proxy, x.fault.URL, socksText(err))
+		return say(KindProxy, "the proxy %s did not connect to %s: %s", w.opts.Proxy, target, socksText(err))
 	case f.Kind == KindProxy && w.opts.Proxy != nil:
 		return say(KindProxy, "the proxy %s cannot be reached: %s", w.opts.Proxy, netText(err))
-	case f.Kind == KindSevered && w.tunnels() && !x.way.begun && !x.way.connected:
+	case f.Kind == KindSevered && w.tunnels() && !way.begun && !way.connected:
 		return say(KindProxy, "the proxy %s ended the connection when it was asked for one to the server: %s", w.opts.Proxy, netText(err))
-	case isCertificateAlert(alert) && (w.given || w.asked.Load()) && !x.way.reused:
+	case isCertificateAlert(alert) && (w.given || w.asked.Load()) && !way.reused:
 		// The server reads requests only after the certificate.
-		x.fault.Written = false
+		unread = true
 		if w.given {
 			return say(KindTLS, "TLS: the server refuses the client certificate: %s", alert)
 		}
 		return say(KindTLS, "TLS: the server requires a client certificate")
-	case f.Kind == KindSevered && w.asked.Load() && !w.given && !w.answered.Load() && !x.way.reused:
+	case f.Kind == KindSevered && w.asked.Load() && !w.given && !w.answered.Load() && !way.reused:
 		// A reset may overtake the alert.
 		return say(KindTLS, "TLS: the server requires a client certificate")
-	case w.given && w.asked.Load() && !w.answered.Load() && !x.way.reused && strings.Contains(err.Error(), "client conn could not be established"):
+	case w.given && w.asked.Load() && !w.answered.Load() && !way.reused && strings.Contains(err.Error(), "client conn could not be established"):
 		// HTTP/2 keeps no alert that comes before its first frame.
-		x.fault.Written = false
+		unread = true
 		return say(KindTLS, "TLS: the server refuses the client certificate: it ended the connection once it had seen it")
-	case f.Kind == KindSevered && x.way.handshake:
+	case f.Kind == KindSevered && way.handshake:
 		return say(KindSevered, "the connection broke during the TLS handshake: %s", netText(err))
 	case f.Kind == KindTLS:
 		return say(KindTLS, "%s", TLSText(err))
 	case f.Kind == KindNotHTTP && SpeaksTLS(err):
 		return say(KindNotHTTP, "the server speaks HTTPS on this port, and the URL says http://")
 	}
-	return f
+	return f, false
 }
 
 // tunnels reports whether requests go through a proxy by CONNECT.

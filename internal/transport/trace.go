@@ -128,6 +128,13 @@ func (c *ConnTrace) response(resp *http.Response, elapsed time.Duration) {
 	resp.Body = &tracedBody{ReadCloser: resp.Body, lines: traceLines{c: c, sign: '<'}}
 }
 
+// bare writes down that there was an HTTP exchange, without what either side said in it.
+func (c *ConnTrace) bare(sign byte, format string, args ...any) {
+	if c != nil {
+		c.lines(sign, fmt.Sprintf(format, args...))
+	}
+}
+
 // tracedBody writes down what is read through it.
 type tracedBody struct {
 	io.ReadCloser
@@ -196,8 +203,8 @@ func (l *traceLines) write() {
 	l.line, l.lost = nil, 0
 }
 
-// hiddenHeaders hold credentials that nobody configured: the server's cookies.
-var hiddenHeaders = []string{"Authorization", "Proxy-Authorization", "Cookie", "Set-Cookie"}
+// hiddenHeaders hold credentials that nobody configured: the server's cookies, tokens, and proofs of possession (RFC 9449).
+var hiddenHeaders = []string{"Authorization", "Proxy-Authorization", "Cookie", "Set-Cookie", "Dpop"}
 
 // headerLines returns the lines of a header, sorted. Credentials are hidden, session ids shortened.
 func headerLines(h http.Header) []string {

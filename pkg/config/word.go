@@ -6,6 +6,9 @@ import (
 	"unicode"
 )
 
+// Quote returns word as a POSIX shell would need it, for a command that is shown to be pasted.
+func Quote(word string) string { return quoteWord(word) }
+
 // quoteWord returns word as a POSIX shell would need it, for display: plain words as they are, others in single
 // quotes, and control characters in $'…', so that what is shown is one line and can be pasted.
 func quoteWord(word string) string {

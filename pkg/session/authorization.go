@@ -4,11 +4,11 @@ package session
 // protocol; this is where it meets sessions.
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/http"
 	"net/url"
-	"strings"
 	"time"
 
 	"github.com/mcpctl/mcpctl/internal/oauth"
@@ -58,29 +58,117 @@ func (d *Dialer) Authorization(ctx context.Context, server config.Server, err er
 }
 
 // Client returns what requests to a URL that belongs to a server are made with, a metadata document's or one of its
-// authorization server's: it goes by the same proxy and trusts the same authorities, without the server's headers. It
-// follows no redirects and sends nothing twice.
+// authorization server's: it goes by the same proxy and trusts the same authorities. At the server's own origin it takes
+// the server's whole way, with client certificate and the address that is dialled. None of the server's headers and
+// tokens go along. It follows no redirects, sends nothing twice, and leaves no connection open. A failure of the network
+// is told in plain words; each request has to have a limit of its own. The failure is an [*Error]: a file or a proxy that
+// the entry names cannot be used.
 func (d *Dialer) Client(server config.Server, u *url.URL) (*http.Client, error) {
-	other := config.Server{Name: server.Name, URL: u.String(), Proxy: server.Proxy, TLS: config.TLS{CAFile: server.TLS.CAFile}}
-	if endpoint, err := url.Parse(server.URL); err == nil && strings.EqualFold(u.Host, endpoint.Host) {
+	other := config.Server{Name: server.Name, URL: u.String(), Proxy: server.Proxy, TLS: config.TLS{CAFile: server.TLS.CAFile}, Sources: server.Sources}
+	if endpoint, err := url.Parse(server.URL); err == nil && transport.SameOrigin(u, endpoint) {
 		other.TLS, other.ConnectTo = server.TLS, server.ConnectTo
 	}
 	way, failed := d.route(other)
 	if failed != nil {
 		return nil, failed
 	}
-	o := &opening{d: d, server: other, limits: LimitsFor(other), route: way}
-	opts := o.httpOptions(false)
-	opts.Endpoint = u
-	return transport.NewWeb(opts), nil
+	o := &opening{d: d, server: other, route: way}
+	return transport.NewWeb(o.wayOptions()), nil
 }
 
-// patient gets authorization without being cut off by the bound of the step that was refused.
-type patient struct{ Authorizer }
+// authorizer returns what gets authorization for a server, nil for nothing.
+func (d *Dialer) authorizer(server config.Server) Authorizer {
+	if d.OAuth == nil {
+		return nil
+	}
+	a := d.OAuth(server)
+	if a == nil {
+		return nil
+	}
+	return patient{a, d.lobbies.of(server)}
+}
+
+// patient gets authorization without being cut off by the bound of the step that wants it, and with as much time as a
+// login needs that others have begun.
+type patient struct {
+	Authorizer
+	lobby *lobby
+}
+
+// Authorize implements [Authorizer].
+func (p patient) Authorize(req *http.Request) error {
+	defer boundOf(req.Context()).suspend()()
+	return p.Authorizer.Authorize(req)
+}
 
 // Refused implements [Authorizer].
 func (p patient) Refused(req *http.Request, r Refusal) error {
-	resume := boundOf(req.Context()).suspend()
-	defer resume()
-	return p.Authorizer.Refused(req, r)
+	ctx := context.WithValue(req.Context(), lobbyKey{}, p.lobby)
+	b := boundOf(ctx)
+	defer b.suspend()()
+	defer p.lobby.enter(b)()
+	return p.Authorizer.Refused(req.WithContext(ctx), r)
 }
+
+// failureOf returns the failure of an authorizer that an error is due to, nil if it is due to none.
+func failureOf(err error) *oauth.Error {
+	e, _ := errors.AsType[*oauth.Error](err)
+	return e
+}
+
+// Unauthorized turns the failure of an authorizer, of a login that was begun outside of a request, say, into an error of
+// this package's: its class, and the next step. It returns nil if err is due to no such failure.
+func Unauthorized(server string, err error) *Error {
+	failure := failureOf(err)
+	if failure == nil {
+		return nil
+	}
+	f := &transport.Fault{Kind: transport.KindAuth, Err: failure}
+	e := classify(evidence{server: server, state: transport.ExchangeState{Fault: f}, err: err})
+	e.Phase = ""
+	return e
+}
+
+// describeFailure says why no authorization was got.
+func describeFailure(e *Error, failure *oauth.Error, f *transport.Fault) {
+	e.Message, e.Hint = failure.Error(), failure.Hint
+	e.NeedsLogin = failure.Reason == oauth.NeedsLogin
+	e.Retryable = failure.Reason == oauth.Unreachable
+	switch failure.Reason {
+	case oauth.NeedsLogin:
+		e.Hint = cmp.Or(e.Hint, "log in: "+loginCommand(e.Server))
+	case oauth.TimedOut:
+		e.Limit = &Limit{Name: "login", Value: loginTime, Source: "built-in"}
+		e.Hint = cmp.Or(e.Hint, "to try again: "+loginCommand(e.Server))
+	case oauth.Refused:
+		e.Hint = cmp.Or(e.Hint, "to log in anew: "+loginCommand(e.Server))
+	case oauth.Unreachable:
+		e.Hint = cmp.Or(e.Hint, hintUnreachable(failure))
+	case oauth.Invalid, oauth.Cancelled, oauth.Config:
+	}
+}
+
+// hintUnreachable returns the next step when an authorization server cannot be reached: what is known of the server's own
+// way helps with this one, too.
+func hintUnreachable(err error) string {
+	f, ok := errors.AsType[*transport.Fault](err)
+	switch {
+	case ok && f.Kind == transport.KindTLS:
+		return TLSHint(f)
+	case ok && f.Kind == transport.KindProxy:
+		return proxyHint(f)
+	case ok && f.Kind == transport.KindDNS:
+		return "check the name resolution of this machine; what was got by the last login is kept"
+	}
+	return "try again in a while; what was got by the last login is kept"
+}
+
+// wanted reports whether a failure is that of a login which somebody did not complete, and which is not to be begun again
+// until somebody asks.
+func (e *Error) wanted() bool {
+	failure := failureOf(e.Err)
+	return failure != nil && (failure.Reason == oauth.TimedOut || failure.Reason == oauth.Cancelled)
+}
+
+// loginCommand returns the command with which a person logs in to a server.
+func loginCommand(server string) string { return "mcpctl login " + config.Quote(server) }

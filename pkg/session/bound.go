@@ -5,11 +5,15 @@ import (
 	"fmt"
 	"sync"
 	"time"
+
+	"github.com/mcpctl/mcpctl/pkg/config"
 )
 
 const (
-	// loginFloor is the least that any limit leaves once a person has to log in: 300 s for the person, 15 s for the rest.
-	loginFloor = 315 * time.Second
+	// loginTime is how long a person has to log in.
+	loginTime = 300 * time.Second
+	// loginFloor is the least that any limit leaves once a person has to log in: the person's time, and 15 s for the rest.
+	loginFloor = loginTime + 15*time.Second
 	// capShare is how many times the request limit a request may last altogether, unless something else is set.
 	capShare = 3
 )
@@ -37,8 +41,8 @@ type bound struct {
 	// followers are bounds of other contexts that wait for what happens under this one.
 	followers map[*bound]struct{}
 	raised    bool
-	// share is set on the bound of one step within a limit.
-	share bool
+	// share is set on the bound of one step within a limit, suspended while such a step stands still.
+	share, suspended bool
 	// pauses counts the reasons why the bound stands still, since the given time.
 	pauses int
 	since  time.Time
@@ -154,7 +158,8 @@ func (b *bound) putOff(end time.Time) {
 func (b *bound) raise(d time.Duration, why string) {
 	for ; b != nil; b = b.parent {
 		b.mu.Lock()
-		if end := time.Now().Add(d); end.After(b.end) {
+		// A step that stands still has its own time again afterwards: a server that hangs then is not to be waited for.
+		if end := time.Now().Add(d); end.After(b.end) && !b.suspended {
 			b.putOff(end)
 			if b.most.Value > 0 && end.After(b.latest) {
 				b.latest = end
@@ -177,12 +182,19 @@ func (b *bound) raise(d time.Duration, why string) {
 // suspend stops the innermost bound if it is only one step's share of the time: a step that stands still because a login
 // is under way is not silent. The returned function begins it anew.
 func (b *bound) suspend() (resume func()) {
-	if b == nil || !b.share || !b.timer.Stop() {
+	if b == nil || !b.share {
 		return func() {}
 	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.suspended || !b.timer.Stop() {
+		return func() {}
+	}
+	b.suspended = true
 	return func() {
 		b.mu.Lock()
 		defer b.mu.Unlock()
+		b.suspended = false
 		b.end = time.Now().Add(b.limit.Value)
 		b.timer.Reset(b.limit.Value)
 	}
@@ -243,6 +255,77 @@ func (b *bound) follow(other *bound) (stop func()) {
 const loginReason = "a person has to log in"
 
 // LoginBegins raises all limits around ctx, which is that of an opening or of a request, so that a person has time to
-// log in: 315 s from now are left of each. Whoever asks a person during a request of this package's calls it at that
-// moment, and not before, so that a server that hangs still ends at its own limit.
-func LoginBegins(ctx context.Context) { boundOf(ctx).raise(loginFloor, loginReason) }
+// log in: 315 s from now are left of each. So are those of all others that wait for authorization for the same server:
+// the login is for them, too. Whoever asks a person during a request of this package's calls it at that moment, and not
+// before, so that a server that hangs still ends at its own limit. ctx is, or comes from, that of the request which the
+// [Authorizer] was given.
+func LoginBegins(ctx context.Context) {
+	boundOf(ctx).raise(loginFloor, loginReason)
+	if l, ok := ctx.Value(lobbyKey{}).(*lobby); ok {
+		l.begins()
+	}
+}
+
+// lobby holds the limits of those who wait for authorization for one server. Only one of them asks a person.
+type lobby struct {
+	mu      sync.Mutex
+	waiting map[*waiter]struct{}
+	// until is when the floor of the login that has begun ends, zero if none has since nobody was waiting.
+	until time.Time
+}
+
+// waiter is one who waits in a lobby.
+type waiter struct{ b *bound }
+
+type lobbyKey struct{}
+
+// enter makes a bound last as long as a login needs that has begun, or begins, until leave is called.
+func (l *lobby) enter(b *bound) (leave func()) {
+	w := &waiter{b}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.waiting == nil {
+		l.waiting = map[*waiter]struct{}{}
+	}
+	l.waiting[w] = struct{}{}
+	if left := time.Until(l.until); !l.until.IsZero() && left > 0 {
+		b.raise(left, loginReason)
+	}
+	return func() {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		if delete(l.waiting, w); len(l.waiting) == 0 {
+			l.until = time.Time{}
+		}
+	}
+}
+
+// begins raises all bounds.
+func (l *lobby) begins() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.until = time.Now().Add(loginFloor)
+	for w := range l.waiting {
+		w.b.raise(loginFloor, loginReason)
+	}
+}
+
+// lobbies are those of all servers of a dialer.
+type lobbies struct {
+	mu   sync.Mutex
+	list map[string]*lobby
+}
+
+// of returns the lobby of a server.
+func (l *lobbies) of(server config.Server) *lobby {
+	key := server.Name + " " + server.URL
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.list == nil {
+		l.list = map[string]*lobby{}
+	}
+	if l.list[key] == nil {
+		l.list[key] = &lobby{}
+	}
+	return l.list[key]
+}

@@ -116,7 +116,7 @@ func onTheWay(e *Error) bool {
 	switch e.kind {
 	case kindNotSent, kindSevered, kindExpired, kindUncertain:
 		return true
-	case kindProtocol, kindBusy, kindAuth, kindBroken, kindAnswered, kindTimeout, kindInterrupted, kindConfig:
+	case kindProtocol, kindBusy, kindAuth, kindNoToken, kindBroken, kindAnswered, kindTimeout, kindInterrupted, kindConfig:
 	}
 	return false
 }

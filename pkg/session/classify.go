@@ -17,6 +17,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/mcpctl/mcpctl/internal/oauth"
 	"github.com/mcpctl/mcpctl/internal/transport"
 )
 
@@ -38,6 +39,8 @@ const (
 	kindBusy
 	// kindAuth is a server that wants authorization, or refuses the one it got.
 	kindAuth
+	// kindNoToken is authorization that could not be got now, and may be in a while: nothing is wrong with the session.
+	kindNoToken
 	// kindBroken is a server that failed, perhaps after it had executed the request.
 	kindBroken
 	// kindAnswered is any other JSON-RPC error.
@@ -71,7 +74,7 @@ func decide(k kind, repeatable bool) verdict {
 		return verdict{fresh: true, why: "it may have been executed, and is not known to be safe to repeat"}
 	case kindBroken:
 		return verdict{why: "it may have been executed, and is not known to be safe to repeat"}
-	case kindProtocol, kindBusy, kindAuth, kindAnswered, kindTimeout, kindInterrupted, kindConfig:
+	case kindProtocol, kindBusy, kindAuth, kindNoToken, kindAnswered, kindTimeout, kindInterrupted, kindConfig:
 	}
 	return verdict{}
 }
@@ -184,6 +187,9 @@ func rows() []row {
 	carried := func(s seen) bool { return s.fault.SessionID }
 	lost := func(s seen) bool { return s.lost }
 	written := func(s seen) bool { return s.fault.Written }
+	fails := func(reason oauth.Reason) func(seen) bool {
+		return func(s seen) bool { e := s.failure(); return e != nil && e.Reason == reason }
+	}
 	faults := func(kinds ...transport.Kind) func(seen) bool {
 		return func(s seen) bool { return s.fault != nil && slices.Contains(kinds, s.fault.Kind) }
 	}
@@ -199,6 +205,15 @@ func rows() []row {
 		{"answer-lost", "a JSON-RPC error that says the session is gone", and(answered, lost), kindExpired, ClassSession, ""},
 		{"answer-perhaps-lost", "404 or 410 whose JSON-RPC error has such words in a longer sentence", and(answered, func(s seen) bool { return s.perhaps }), kindUncertain, ClassSession, ""},
 		{"answer", "any other JSON-RPC error", answered, kindAnswered, ClassAnswered, ""},
+
+		// What an authorizer says of its failure is more than the status that it was asked for.
+		{"login-limit", "a person did not log in within the time for that", fails(oauth.TimedOut), kindTimeout, ClassTimeout, ""},
+		{"login-cancelled", "whoever was to log in does not want to", fails(oauth.Cancelled), kindInterrupted, ClassInterrupted, ""},
+		{"login-config", "a value of the entry's with which authorization cannot be got", fails(oauth.Config), kindConfig, ClassConfig, ""},
+		{"no-token", "the authorization server could not be reached, or did not work", fails(oauth.Unreachable), kindNoToken, ClassConnect, ""},
+		{"no-authorization", "no authorization was got: a login is needed, or it was refused, or what came must not be used", func(s seen) bool {
+			return s.failure() != nil || s.fault != nil && s.fault.Kind == transport.KindAuth
+		}, kindAuth, ClassAuth, ""},
 
 		{"proxy-refused", "a proxy that refuses a request which was written to it", func(s seen) bool {
 			return s.fault != nil && s.fault.Kind == transport.KindProxy && s.fault.Written && s.fault.Status != 0
@@ -250,6 +265,14 @@ func rows() []row {
 // isStatus reports whether the answer was an HTTP status without a JSON-RPC response of the request's own.
 func (s seen) isStatus() bool { return s.fault != nil && s.fault.Kind == transport.KindStatus }
 
+// failure returns why no authorization was got for a request that wanted some, nil if that is not what is wrong.
+func (s seen) failure() *oauth.Error {
+	if s.fault == nil || s.fault.Kind != transport.KindAuth && s.fault.Kind != transport.KindStatus {
+		return nil
+	}
+	return failureOf(s.fault.Err)
+}
+
 // unreachable reports whether there was no connection to write to.
 func (s seen) unreachable() bool {
 	if s.fault == nil {
@@ -259,7 +282,7 @@ func (s seen) unreachable() bool {
 	case transport.KindDNS, transport.KindRefused, transport.KindDial, transport.KindTLS, transport.KindProxy, transport.KindStart:
 		return true
 	case transport.KindOther, transport.KindSevered, transport.KindStatus, transport.KindRedirect, transport.KindContent,
-		transport.KindNotHTTP, transport.KindExit, transport.KindTooLarge:
+		transport.KindNotHTTP, transport.KindExit, transport.KindTooLarge, transport.KindAuth:
 	}
 	return false
 }
@@ -300,6 +323,14 @@ func (ev evidence) sort() seen {
 		s.perhaps = s.perhaps || s.fault.SessionID && sessionPhrases().MatchString(text)
 	}
 	return s
+}
+
+// saysLostSession reports whether the body of an HTTP error to a request with a session id says, or may say, that the
+// session is gone.
+func saysLostSession(body []byte) bool {
+	f := &transport.Fault{Kind: transport.KindStatus, Body: body, SessionID: true}
+	s := evidence{state: transport.ExchangeState{Fault: f}}.sort()
+	return s.lost || s.perhaps
 }
 
 // textsOf returns the texts in the body of an HTTP error: the strings of a JSON document, else the lines.
@@ -376,7 +407,11 @@ func classify(ev evidence) *Error {
 
 // describe says what happened.
 func (s seen) describe(e *Error, r row) {
-	switch {
+	switch failure := s.failure(); {
+	case failure != nil && !s.abandoned():
+		e.Err = s.fault
+		describeFault(e, s.fault)
+		describeFailure(e, failure, s.fault)
 	case r.kind == kindTimeout:
 		s.describeLimit(e)
 	case r.kind == kindInterrupted:
@@ -479,7 +514,12 @@ func outcomeOf(k kind, st transport.ExchangeState) Outcome {
 	switch k {
 	case kindNotSent:
 		return OutcomeNotSent
-	case kindExpired, kindBusy, kindAuth, kindAnswered, kindConfig:
+	case kindAuth, kindNoToken, kindConfig:
+		if !st.Written {
+			return OutcomeNotSent
+		}
+		return OutcomeRefused
+	case kindExpired, kindBusy, kindAnswered:
 		return OutcomeRefused
 	case kindUncertain:
 		return OutcomeUnknown
@@ -530,7 +570,9 @@ func describeFault(e *Error, f *transport.Fault) {
 	}
 	if f.Challenge != "" {
 		e.Evidence = append(e.Evidence, "WWW-Authenticate: "+f.Challenge)
-		describeChallenge(e, f)
+		if failureOf(f.Err) == nil { // which knows better what is missing
+			describeChallenge(e, f)
+		}
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/mcpctl/mcpctl/internal/oauth"
 	"github.com/mcpctl/mcpctl/internal/transport"
 )
 
@@ -77,6 +78,16 @@ func examples() []example {
 		{"unreachable", "TLS", on(failed(transport.Fault{Kind: transport.KindTLS})), ClassConnect, true, true, true, OutcomeNotSent},
 		{"unreachable", "the proxy", on(failed(transport.Fault{Kind: transport.KindProxy})), ClassConnect, true, true, true, OutcomeNotSent},
 		{"unreachable", "no such command", opening(failed(transport.Fault{Kind: transport.KindStart})), ClassConnect, true, true, true, ""},
+		{"login-limit", "the person did not come back", on(refusedToken(401, oauth.TimedOut)), ClassTimeout, false, false, false, OutcomeRefused},
+		{"login-cancelled", "the person does not want to", on(refusedToken(401, oauth.Cancelled)), ClassInterrupted, false, false, false, OutcomeRefused},
+		{"login-config", "a key that is no key", on(refusedToken(0, oauth.Config)), ClassConfig, false, false, false, OutcomeNotSent},
+		{"no-token", "a refresh without a network", on(refusedToken(0, oauth.Unreachable)), ClassConnect, false, false, false, OutcomeNotSent},
+		{"no-token", "an authorization server that is down", opening(refusedToken(401, oauth.Unreachable)), ClassConnect, false, false, false, ""},
+		{"no-authorization", "a login is needed", on(refusedToken(401, oauth.NeedsLogin)), ClassAuth, false, false, false, OutcomeRefused},
+		{"no-authorization", "a login is needed before anything is sent", on(refusedToken(0, oauth.NeedsLogin)), ClassAuth, false, false, false, OutcomeNotSent},
+		{"no-authorization", "refused", on(refusedToken(403, oauth.Refused)), ClassAuth, false, false, false, OutcomeRefused},
+		{"no-authorization", "another issuer", opening(refusedToken(401, oauth.Invalid)), ClassAuth, false, false, false, ""},
+		{"no-authorization", "an authorizer of somebody's own", on(failed(transport.Fault{Kind: transport.KindAuth, Err: errors.New("no")})), ClassAuth, false, false, false, OutcomeNotSent},
 		{"proxy-refused", "407 from a proxy", on(failed(transport.Fault{Kind: transport.KindProxy, Written: true, Status: 407})), ClassConnect, false, false, false, OutcomeRefused},
 		{"status", "407 without a proxy", on(status(407, true, "")), ClassProtocol, false, false, false, OutcomeRefused},
 		{"unreachable-written", "TLS that failed after the request was written", on(failed(transport.Fault{Kind: transport.KindTLS, Written: true})), ClassConnect, true, false, true, OutcomeUnknown},
@@ -122,6 +133,16 @@ func examples() []example {
 		{"no-answer", "the SDK gave up", on(sent), ClassConnect, true, false, true, OutcomeUnknown},
 		{"undecodable", "an answer that cannot be decoded", evidence{opened: true, err: errors.New(`calling "tools/call": invalid`), state: transport.ExchangeState{Method: "tools/call", Written: true, Answered: true}}, ClassProtocol, false, false, false, OutcomeExecuted},
 	}
+}
+
+// refusedToken is what the wire shows of a request for which an authorizer got nothing: status is that of the refusal, 0 if
+// the request was not sent.
+func refusedToken(status int, reason oauth.Reason) transport.ExchangeState {
+	f := transport.Fault{Kind: transport.KindAuth, Err: &oauth.Error{Step: oauth.StepToken, Reason: reason, Message: "it did not work"}}
+	if status != 0 {
+		f.Kind, f.Status, f.Written = transport.KindStatus, status, true
+	}
+	return transport.ExchangeState{Method: "tools/call", Written: f.Written, Status: status, Fault: &f}
 }
 
 func TestEachRowOfTheTable(t *testing.T) {

@@ -42,9 +42,12 @@ type Dialer struct {
 	// Write at most. If nil, nothing is traced.
 	Trace io.Writer
 
-	// OAuth returns what gets authorization for a server when it answers 401 or 403, nil for nothing; for the same server
-	// always the same. At the moment when it asks a person, it calls [LoginBegins]. If nil, no authorization is got.
+	// OAuth returns what gets authorization for a server, nil for nothing; for the same server always the same. It is not
+	// asked for a server whose entry has an Authorization header. At the moment when it asks a person, it calls
+	// [LoginBegins]. If nil, no authorization is got.
 	OAuth func(config.Server) Authorizer
+	// ForLogin gives all limits the floor of a login from the start: whoever uses the dialer begins with one.
+	ForLogin bool
 	// OnWait is called before a wait of a second or more for a server that is coming up, or busy: how long it will be, and
 	// why. Of several that the server did not ask for it is told of the first. It must not block, nor wait for the end of a
 	// session or a supervisor (Close). If nil, nobody is told.
@@ -70,6 +73,7 @@ type Dialer struct {
 	CacheDir string
 
 	completed completions
+	lobbies   lobbies
 	traceOnce sync.Once
 	trace     *transport.Trace
 }
@@ -107,7 +111,7 @@ const (
 // Dial opens a session with a server whose variables have been expanded. It goes on as long as the failure can pass by
 // itself, at most for the limit "wait", and always within the connect limit. The failure is an [*Error].
 func (d *Dialer) Dial(ctx context.Context, server config.Server) (*Session, error) {
-	limits := LimitsFor(server)
+	limits := d.limitsFor(server)
 	ctx, cancel := WithLimit(ctx, limits.Connect)
 	defer cancel()
 	until := time.Now().Add(limits.Wait.Value)
@@ -208,7 +212,7 @@ const lostInHandshake = "a session was lost within its handshake, and another wa
 // passes reports whether the failure of an opening can pass by itself.
 func passes(e *Error) bool {
 	switch e.kind {
-	case kindBusy:
+	case kindBusy, kindNoToken:
 		return true
 	case kindSevered, kindNotSent:
 		var f *transport.Fault
@@ -398,7 +402,7 @@ func doubtful(e *Error) bool {
 	case kindNotSent, kindSevered: // of a child: it ended when it was asked for the modern era
 		f, ok := errors.AsType[*transport.Fault](e.Err)
 		return ok && f.Kind == transport.KindExit
-	case kindUncertain, kindBusy, kindAuth, kindTimeout, kindInterrupted, kindConfig:
+	case kindUncertain, kindBusy, kindAuth, kindNoToken, kindTimeout, kindInterrupted, kindConfig:
 	}
 	return false
 }
@@ -492,6 +496,7 @@ func (o *opening) session() *Session {
 	s := &Session{
 		server: o.server.Name, endpoint: o.server.URL, closed: make(chan struct{}), retired: make(chan struct{}),
 		doubted: make(chan struct{}, 1), ask: asking{answers: o.d.Answers}, completed: &o.d.completed,
+		lobby: o.d.lobbies.of(o.server),
 	}
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	if tell := o.d.OnNotification; tell != nil {
@@ -500,21 +505,23 @@ func (o *opening) session() *Session {
 	return s
 }
 
+// httpOptions are those of a connection to the server.
 func (o *opening) httpOptions(legacy bool) transport.HTTPOptions {
-	header := http.Header{"User-Agent": {o.d.implementation().Name + "/" + o.d.implementation().Version}}
+	opts := o.wayOptions()
 	for name, value := range o.server.Headers {
-		header[http.CanonicalHeaderKey(name)] = []string{value}
+		opts.Header[http.CanonicalHeaderKey(name)] = []string{value}
 	}
-	var authorizer Authorizer
-	if o.d.OAuth != nil {
-		if a := o.d.OAuth(o.server); a != nil {
-			authorizer = patient{a}
-		}
-	}
+	opts.Legacy, opts.NoReuse, opts.AnyContent = legacy, o.noReuse, o.server.SkipPreflight
+	opts.Authorizer, opts.Lost = o.d.authorizer(o.server), saysLostSession
+	return opts
+}
+
+// wayOptions are those of a connection that takes the server's way, without what the server alone is to see.
+func (o *opening) wayOptions() transport.HTTPOptions {
 	return transport.HTTPOptions{
-		Authorizer: authorizer,
-		Endpoint:   o.endpoint(), Header: header, Legacy: legacy, NoReuse: o.noReuse, AnyContent: o.server.SkipPreflight, Mask: o.d.Mask,
-		TLS: o.route.tls, Proxy: o.route.proxy, ConnectTo: o.route.connectTo, Dial: o.d.NetDial, Trace: o.d.connTrace(o.server.Name),
+		Endpoint: o.endpoint(), Header: http.Header{"User-Agent": {o.d.implementation().Name + "/" + o.d.implementation().Version}},
+		Mask: o.d.Mask, TLS: o.route.tls, Proxy: o.route.proxy, ConnectTo: o.route.connectTo, Dial: o.d.NetDial,
+		Trace: o.d.connTrace(o.server.Name),
 	}
 }
 
@@ -522,6 +529,7 @@ func (o *opening) openHTTP(ctx context.Context, version string) (*Session, *Erro
 	s := o.session()
 	opts := o.httpOptions(false)
 	opts.Notify, opts.OnListen, opts.OnStream, opts.Listen = s.hear, s.listened, s.streamed, o.d.listen()
+	opts.Unattended = s.unattended
 	h := transport.NewHTTP(opts)
 	s.http = h
 	t := &mcp.StreamableClientTransport{

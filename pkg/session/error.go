@@ -80,6 +80,8 @@ type Error struct {
 	StderrTail []string
 	// Limit is the limit that ran out, for ClassTimeout.
 	Limit *Limit
+	// NeedsLogin is set when a person has to log in before anything else helps, and nobody was asked, or nobody could be.
+	NeedsLogin bool
 	// Outcome says what is known about the request. Empty when the failure concerns the opening.
 	Outcome Outcome
 	// Retryable is set when the same operation may be repeated without the risk of a second execution and may succeed.
@@ -123,7 +125,8 @@ func (e *Error) NotMCP() bool {
 	case transport.KindStatus, transport.KindRedirect, transport.KindContent, transport.KindNotHTTP:
 		return true
 	case transport.KindOther, transport.KindDNS, transport.KindRefused, transport.KindDial, transport.KindTLS,
-		transport.KindProxy, transport.KindSevered, transport.KindStart, transport.KindExit, transport.KindTooLarge:
+		transport.KindProxy, transport.KindSevered, transport.KindStart, transport.KindExit, transport.KindTooLarge,
+		transport.KindAuth:
 	}
 	return false
 }

@@ -3,12 +3,9 @@ package session
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
-	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -16,6 +13,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/mcpctl/mcpctl/internal/transport"
+	"github.com/mcpctl/mcpctl/pkg/config"
 )
 
 const (
@@ -87,7 +85,7 @@ func (o *opening) explain(ctx context.Context, e *Error) {
 		e.Hint = "run the command by hand to see what it says"
 	case transport.KindStatus:
 		o.explainStatus(e, f)
-	case transport.KindOther, transport.KindDial, transport.KindSevered, transport.KindStart, transport.KindTooLarge:
+	case transport.KindOther, transport.KindDial, transport.KindSevered, transport.KindStart, transport.KindTooLarge, transport.KindAuth:
 	}
 }
 
@@ -107,18 +105,24 @@ func (o *opening) explainStatus(e *Error, f *transport.Fault) {
 
 // explainAuth says what was sent to a server that refuses, and what it offers.
 func (o *opening) explainAuth(ctx context.Context, e *Error, f *transport.Fault) {
-	authorized := false
+	configured := false
 	for name := range o.server.Headers {
-		authorized = authorized || strings.EqualFold(name, "Authorization")
+		configured = configured || http.CanonicalHeaderKey(name) == "Authorization"
 	}
 	sent := "no Authorization header was sent"
-	if authorized {
+	switch {
+	case configured:
 		sent = "an Authorization header was sent"
+	case f.Authorized:
+		sent = "the token of a login was sent"
 	}
 	e.Evidence = append(e.Evidence, sent)
+	authorized := configured || f.Authorized
 	switch {
 	case hostWords().Match(f.Body):
 		return // it is about something else
+	case failureOf(f.Err) != nil:
+		return // and it has said what is to be done
 	case f.Status == http.StatusForbidden && authorized:
 		e.Hint = cmp.Or(e.Hint, "the server knows who asks, and refuses: ask for the right to use it")
 		return
@@ -126,18 +130,26 @@ func (o *opening) explainAuth(ctx context.Context, e *Error, f *transport.Fault)
 		e.Hint = cmp.Or(e.Hint, hintToken)
 		return
 	}
-	found, asked := o.metadata(ctx, f)
+	ctx, cancel := context.WithTimeout(ctx, metadataBound)
+	defer cancel()
+	chain := o.d.Authorization(ctx, o.server, f)
+	found, asked := described(chain)
 	if found != "" {
 		e.Evidence = append(e.Evidence, "OAuth metadata: "+found)
 	} else {
 		e.Evidence = append(e.Evidence, "no OAuth metadata at "+asked)
 	}
+	offered := found != "" || named(chain)
 	switch {
 	case e.Hint != "":
-	case authorized:
+	case configured && offered:
+		e.Hint = hintRefuse + "; or remove it, and log in: " + loginCommand(o.server.Name)
+	case configured:
 		e.Hint = hintRefuse
-	case found != "":
-		e.Hint = "the server wants an OAuth login: get a token, and give it with --header 'Authorization: Bearer ${TOKEN}'"
+	case offered && o.server.Auth == config.AuthNone:
+		e.Hint = "the server wants an OAuth login, and the entry says auth: none; remove that, and log in: " + loginCommand(o.server.Name)
+	case offered:
+		e.Hint, e.NeedsLogin = "the server wants an OAuth login: "+loginCommand(o.server.Name), true
 	default:
 		e.Hint = "the server offers no OAuth login, so it probably wants a static token: --header 'Authorization: Bearer ${TOKEN}'"
 	}
@@ -146,47 +158,19 @@ func (o *opening) explainAuth(ctx context.Context, e *Error, f *transport.Fault)
 // metadataBound bounds the search for OAuth metadata: it only explains a failure.
 const metadataBound = 1500 * time.Millisecond
 
-// metadata returns where the server describes its OAuth protection, "" if nowhere, and where that was looked for. The
-// challenge may name the place. See RFC 9728, 3.1 and 5.1.
-func (o *opening) metadata(ctx context.Context, f *transport.Fault) (found, asked string) {
-	const wellKnown = "/.well-known/oauth-protected-resource"
-	u := o.endpoint()
-	root := url.URL{Scheme: u.Scheme, Host: u.Host, Path: wellKnown}
-	for _, c := range transport.ParseChallenge(f.Challenge) {
-		if named := c.Params["resource_metadata"]; named != "" {
-			return named, named
+// described returns where a server describes its OAuth protection, "" if nowhere, and where that was looked for last.
+func described(chain Authorization) (found, asked string) {
+	for _, p := range chain.ResourcePlaces {
+		asked = p.URL
+		if p.Found {
+			found = p.URL
 		}
 	}
-	ctx, cancel := context.WithTimeout(ctx, metadataBound)
-	defer cancel()
-	opts := o.httpOptions(false)
-	opts.Header = nil // it is public
-	h := transport.NewHTTP(opts)
-	defer h.Close()
-	places := []string{root.String() + strings.TrimSuffix(u.Path, "/"), root.String()}
-	for _, place := range slices.Compact(places) {
-		if describes(ctx, h.Client(), place) {
-			return place, place
-		}
-	}
-	return "", root.String()
+	return found, asked
 }
 
-// describes reports whether a URL has the metadata of a protected resource. A web page for every path is none.
-func describes(ctx context.Context, client *http.Client, place string) bool {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, place, nil)
-	if err != nil {
-		return false
-	}
-	resp, err := client.Do(req)
-	if err != nil {
-		return false
-	}
-	defer func() { _ = resp.Body.Close() }()
-	const most = 64 << 10 // such documents have some hundred bytes
-	var doc struct {
-		Resource string `json:"resource"`
-	}
-	data, err := io.ReadAll(io.LimitReader(resp.Body, most))
-	return err == nil && resp.StatusCode == http.StatusOK && json.Unmarshal(data, &doc) == nil && doc.Resource != ""
+// named reports whether a challenge names the metadata of the protected resource: whoever does that wants a login, also
+// when the metadata cannot be used.
+func named(chain Authorization) bool {
+	return slices.ContainsFunc(chain.Challenges, func(c Challenge) bool { return c.Params["resource_metadata"] != "" })
 }

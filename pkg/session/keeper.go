@@ -17,6 +17,8 @@ import (
 	"fmt"
 	"net/http"
 	"time"
+
+	"github.com/mcpctl/mcpctl/internal/transport"
 )
 
 // keeper is what a supervisor knows for holding its server connected. The supervisor's lock guards it.
@@ -54,7 +56,8 @@ func (s *Supervisor) Keep() {
 }
 
 // Wake makes the next attempt for a server that is kept and has no session at once, whatever was planned, and closes the
-// circuit breaker. It does nothing to a server that is healthy, or disabled. Wake returns at once.
+// circuit breaker: somebody has logged in, or wants to use the server. It does nothing to a server that is healthy, or
+// disabled. Wake returns at once. Nobody is asked to log in because of it.
 func (s *Supervisor) Wake() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -112,7 +115,8 @@ func (s *Supervisor) keep() {
 		sess, open := s.current, s.opening
 		pause, ever := s.due()
 		if sess == nil && open == nil && ever && pause <= 0 {
-			open = s.begin(s.Limits().Connect, s.patience())
+			open = s.begin(transport.Unattended(s.ctx), s.Limits().Connect, s.patience())
+			open.unattended = true
 		}
 		held := open != nil && !open.doomed
 		if held {
@@ -209,7 +213,7 @@ func (s *Supervisor) plan(reason string, err error) {
 		most = s.upkeep.Reconnect
 	}
 	switch {
-	case e != nil && e.Class == ClassAuth:
+	case e != nil && (e.Class == ClassAuth || e.wanted()):
 		k.dormant = true
 		s.become(StateNeedsAuth, reason, err)
 	case !k.kept || e != nil && e.Class == ClassConfig:
@@ -341,7 +345,7 @@ func (s *Supervisor) keepsAlive(sess *Session) bool {
 func (s *Supervisor) sign(sess *Session) *Error {
 	bound := Limit{Name: "keepalive", Value: min(signBound, s.upkeep.proof())}
 	ask := func(method func(context.Context) error) *Error {
-		ctx, cancel := WithLimit(s.ctx, bound)
+		ctx, cancel := WithLimit(transport.Unattended(s.ctx), bound)
 		defer cancel()
 		e, _ := method(ctx).(*Error) //nolint:errorlint // it is ours, and not wrapped
 		return e
@@ -362,8 +366,9 @@ func (s *Supervisor) sign(sess *Session) *Error {
 	return gone(e)
 }
 
-// unauthorized reports whether the server does not let us in any more: a 403 may concern one request alone.
-func unauthorized(e *Error) bool { return e.kind == kindAuth && e.Status == http.StatusUnauthorized }
+// unauthorized reports whether the server does not let us in any more, or there is nothing to get in with: a 403 may
+// concern one request alone.
+func unauthorized(e *Error) bool { return e.kind == kindAuth && e.Status != http.StatusForbidden }
 
 // doubt has a session asked for a sign of life at once, if it is watched.
 func (s *Session) doubt() {

@@ -94,6 +94,27 @@ func LimitsFor(server config.Server) Limits {
 	}
 }
 
+// ForLogin returns the limits for an operation that begins with a login: each leaves the time that a person needs, from
+// the start. Elsewhere the limits are raised when the login begins; see [LoginBegins].
+func (l Limits) ForLogin() Limits {
+	for _, limit := range []*Limit{&l.Connect, &l.Request, &l.MaxRequest, &l.SessionWait} {
+		if limit.Value < loginFloor {
+			limit.Note = fmt.Sprintf("raised from %s: %s", limit.Value, loginReason)
+			limit.Value = loginFloor
+		}
+	}
+	return l
+}
+
+// limitsFor returns the limits of a server for those who open sessions with this dialer.
+func (d *Dialer) limitsFor(server config.Server) Limits {
+	limits := LimitsFor(server)
+	if d.ForLogin {
+		return limits.ForLogin()
+	}
+	return limits
+}
+
 // configured returns the limit with the entry's value, if it has one.
 func configured(l Limit, value time.Duration, server config.Server) Limit {
 	if value <= 0 {

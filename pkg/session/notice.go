@@ -75,10 +75,12 @@ type hearing struct {
 	open bool
 	// answer gets how the request for the stream was answered, nil when nobody waits for it.
 	answer chan<- error
+	// unattended is set when the stream is opened again by itself.
+	unattended bool
 }
 
-// listened takes from the transport how a request for a stream of notifications was answered, or that the stream ended.
-func (s *Session) listened(request []byte, st transport.ExchangeState, open bool) {
+// urisOf returns the resources that a request for a stream of notifications is about.
+func urisOf(request []byte) []string {
 	var m struct {
 		Params struct {
 			Notifications struct {
@@ -87,14 +89,20 @@ func (s *Session) listened(request []byte, st transport.ExchangeState, open bool
 		} `json:"params"`
 	}
 	if json.Unmarshal(request, &m) != nil {
-		return
+		return nil
 	}
-	if open && len(m.Params.Notifications.URIs) > 0 {
+	return m.Params.Notifications.URIs
+}
+
+// listened takes from the transport how a request for a stream of notifications was answered, or that the stream ended.
+func (s *Session) listened(request []byte, st transport.ExchangeState, open bool) {
+	uris := urisOf(request)
+	if open && len(uris) > 0 {
 		defer s.streamed(true)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, uri := range m.Params.Notifications.URIs {
+	for _, uri := range uris {
 		h := s.hearings[uri]
 		if h == nil {
 			continue
@@ -112,6 +120,17 @@ func (s *Session) listened(request []byte, st transport.ExchangeState, open bool
 		}
 		h.answer = nil
 	}
+}
+
+// unattended reports whether nobody waits for a stream that is being opened: it is one that is opened again, or the SDK's
+// own, for changes of lists.
+func (s *Session) unattended(request []byte) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return !slices.ContainsFunc(urisOf(request), func(uri string) bool {
+		h := s.hearings[uri]
+		return h != nil && !h.unattended
+	})
 }
 
 // mend opens streams of subscriptions that ended again, with pauses that grow. s.mu is held.
@@ -135,7 +154,7 @@ func (s *Session) mend() {
 				return
 			}
 			for _, uri := range ended {
-				ctx, cancel := context.WithTimeout(s.ctx, signBound)
+				ctx, cancel := context.WithTimeout(transport.Unattended(s.ctx), signBound)
 				_ = s.listen(ctx, uri)
 				cancel()
 			}
@@ -147,7 +166,8 @@ func (s *Session) mend() {
 // own, and does not tell how it was answered.
 func (s *Session) listen(ctx context.Context, uri string) error {
 	answer := make(chan error, 1)
-	h := &hearing{answer: answer}
+	h := &hearing{answer: answer, unattended: transport.IsUnattended(ctx)}
+	defer s.lobby.enter(boundOf(ctx))() // the request's own context does not come from ours
 	s.mu.Lock()
 	if s.hearings == nil {
 		s.hearings = map[string]*hearing{}
@@ -403,7 +423,7 @@ type knownTools struct {
 // refresh lists the tools on a fresh session: a revived server has its tools again. It is no request of anybody's, so that
 // it proves nothing and asks for no other session.
 func (s *Supervisor) refresh(sess *Session) {
-	ctx, cancel := context.WithTimeout(s.ctx, signBound)
+	ctx, cancel := context.WithTimeout(transport.Unattended(s.ctx), signBound)
 	defer cancel()
 	list, err := sess.List(ctx, "tools/list")
 	if e := gone(err); e != nil {

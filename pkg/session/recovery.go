@@ -262,7 +262,7 @@ func (s *Supervisor) try(ctx context.Context, req *Request, sess *Session, fn fu
 			return sess, err
 		}
 		failure = weigh(failure, *req)
-		if failure.kind != kindBusy {
+		if failure.kind != kindBusy && failure.kind != kindNoToken {
 			return sess, failure
 		}
 		pause := spread(backoff)
@@ -275,7 +275,12 @@ func (s *Supervisor) try(ctx context.Context, req *Request, sess *Session, fn fu
 			// Somebody waits for the answer: a server is given the time to become ready that it has when it is opened.
 			limit, late = s.Limits().Connect, true
 		}
-		if late {
+		if failure.kind == kindNoToken {
+			// It is given as long as a server that has to come back.
+			if late || time.Since(begin)+pause > s.Limits().SessionWait.Value {
+				return sess, failure
+			}
+		} else if late {
 			failure.Retryable = true
 			failure.Hint = fmt.Sprintf("it stayed busy to the end of the limit %s", limit)
 			if failure.RetryAfter > 0 {

@@ -109,6 +109,8 @@ type Session struct {
 	info   Info
 	// endpoint is the URL of an HTTP server.
 	endpoint string
+	// lobby holds the limits of those who wait for authorization for the server.
+	lobby *lobby
 
 	// ctx ends all requests when the session is closed.
 	ctx    context.Context //nolint:containedctx // the life of the session, not of one call

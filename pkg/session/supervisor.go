@@ -102,7 +102,9 @@ type attempt struct {
 	before Status
 	// doomed is set when nobody waited any more and the opening was given up.
 	doomed bool
-	cancel context.CancelFunc
+	// unattended is set when it was begun for nobody: no person is asked to log in.
+	unattended bool
+	cancel     context.CancelFunc
 	// bound is the limit of the whole opening: when a login raises it, those who wait have more time, too.
 	bound *bound
 	done  chan struct{}
@@ -124,7 +126,7 @@ func NewSupervisor(d *Dialer, server config.Server) *Supervisor {
 		status: Status{Server: server.Name, State: StateIdle, Reason: "nothing has been asked yet", Since: time.Now()},
 		keeper: keeper{nudge: make(chan struct{}, 1)},
 	}
-	s.SetLimits(LimitsFor(server))
+	s.SetLimits(d.limitsFor(server))
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	s.hurry, s.hasten = context.WithCancel(context.Background())
 	return s
@@ -287,7 +289,7 @@ func (s *Supervisor) acquire(ctx context.Context, above int, why string) (*Sessi
 		}
 		a := s.opening
 		if a == nil {
-			a = s.begin(whole, until)
+			a = s.begin(s.ctx, whole, until)
 		}
 		doomed := a.doomed
 		short := a.until.Before(until) // somebody with less patience began it
@@ -311,6 +313,8 @@ func (s *Supervisor) acquire(ctx context.Context, above int, why string) (*Sessi
 			e := classify(evidence{server: s.server.Name, method: "connect", ctx: why, err: err})
 			e.last = last
 			return nil, e
+		case a.unattended && needsLogin(a.err):
+			opened-- // nobody was asked, and here is one who may be
 		case a.err == nil && a.opened.proven.Load():
 			opened-- // it was of use to others, and is gone before this one's turn
 		case a.err == nil || doomed:
@@ -382,10 +386,16 @@ func (s *Supervisor) putAside(why string) {
 	s.lostOne(old, why)
 }
 
-// begin starts an opening, bound by whole. An attempt that fails is followed by another until the given time, which those
-// who wait may move. s.mu is held.
-func (s *Supervisor) begin(whole Limit, patience time.Time) *attempt {
-	ctx, cancel := WithLimit(s.ctx, whole)
+// needsLogin reports whether an opening failed for want of a person who logs in.
+func needsLogin(err error) bool {
+	e, ok := errors.AsType[*Error](err)
+	return ok && e.NeedsLogin
+}
+
+// begin starts an opening under ctx, which is the supervisor's, bound by whole. An attempt that fails is followed by
+// another until the given time, which those who wait may move. s.mu is held.
+func (s *Supervisor) begin(ctx context.Context, whole Limit, patience time.Time) *attempt {
+	ctx, cancel := WithLimit(ctx, whole)
 	a := &attempt{cancel: cancel, bound: boundOf(ctx), until: patience, before: s.status, done: make(chan struct{})}
 	s.opening = a
 	if s.generation > 0 {
