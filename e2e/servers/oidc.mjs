@@ -5,16 +5,17 @@
 //	deny      the person says no
 //	ttl       how many seconds access tokens are good for
 //	nonce     DPoP proofs need a nonce
+//	resource  tokens are given for this MCP server alone
 //	delete    forget the client of that id, as an operator does who cleans up
 //
 // GET /control tells what was asked of it: {"authorizations", "registrations", "tokens": {GRANT: number}}.
 import { createServer } from 'node:http';
 
-import Provider from 'oidc-provider';
+import Provider, { errors } from 'oidc-provider';
 
 const port = Number(process.env.PORT);
 const issuer = `http://127.0.0.1:${port}`;
-const settings = { deny: false, ttl: 3600, nonce: false };
+const settings = { deny: false, ttl: 3600, nonce: false, resource: '' };
 const counts = { authorizations: 0, registrations: 0, tokens: {} };
 
 const robot = (id, method, more) => ({
@@ -32,15 +33,17 @@ const provider = new Provider(issuer, {
     robot('robot-basic', 'client_secret_basic', { client_secret: process.env.ROBOT_SECRET }),
     robot('robot-post', 'client_secret_post', { client_secret: process.env.ROBOT_SECRET }),
     robot('robot-jwt', 'private_key_jwt', { jwks: JSON.parse(process.env.ROBOT_KEYS ?? '{"keys":[]}') }),
-    // The resource server asks with these whether a token is good.
-    robot('resource-server', 'client_secret_basic', { client_secret: process.env.RESOURCE_SECRET, grant_types: [] }),
-  ],
+    // With these the MCP server asks whether a token is good.
+    robot('resource-server', 'client_secret_post', { client_secret: process.env.RESOURCE_SECRET, grant_types: [] }),
+  ].filter((client) => !process.env.CLIENT_AUTH || process.env.CLIENT_AUTH.split(' ').includes(client.token_endpoint_auth_method)),
   scopes,
   ttl: { AccessToken: () => settings.ttl, ClientCredentials: () => settings.ttl, RefreshToken: 3600, Grant: 3600, Session: 3600, Interaction: 600, IdToken: 600 },
   findAccount: (ctx, id) => ({ accountId: id, claims: () => ({ sub: id }) }),
   issueRefreshToken: async (ctx, client) => client.grantTypeAllowed('refresh_token'),
   rotateRefreshToken: () => true,
   expiresWithSession: async () => false,
+  // In place of all the ways in which a client can say who it is.
+  ...(process.env.CLIENT_AUTH && { clientAuthMethods: process.env.CLIENT_AUTH.split(' ') }),
   cookies: { keys: ['a key of a test'] },
   interactions: { url: (ctx, interaction) => `/interaction/${interaction.uid}` },
   features: {
@@ -52,10 +55,11 @@ const provider = new Provider(issuer, {
     dPoP: { enabled: true, nonceSecret: Buffer.alloc(32, 1), requireNonce: () => settings.nonce },
     resourceIndicators: {
       enabled: true,
-      // Whoever does not say for which server the token is gets none for it.
-      getResourceServerInfo: () => ({
-        scope: scopes.join(' '), audience: process.env.RESOURCE, accessTokenTTL: settings.ttl, accessTokenFormat: 'opaque',
-      }),
+      // Whoever does not say for which server a token is, gets one that is for none, also when it is refreshed.
+      getResourceServerInfo: (ctx, resource) => {
+        if (resource !== settings.resource) throw new errors.InvalidTarget();
+        return { scope: scopes.join(' '), audience: resource, accessTokenTTL: settings.ttl, accessTokenFormat: 'opaque' };
+      },
       useGrantedResource: () => false,
     },
   },
