@@ -104,8 +104,8 @@ const (
 	openIDWellKnown   = "/.well-known/openid-configuration"
 )
 
-// mostIssuers bounds how many authorization servers are asked: a resource has one, rarely two.
-const mostIssuers = 4
+// mostAsked bounds how many authorization servers are asked: a resource has one, rarely two.
+const mostAsked = 4
 
 // Discover walks the chain that a refusal begins: the challenge, the metadata of the protected resource, the metadata of
 // its authorization server. client is that of [Options]. No credential is sent. See the MCP specification, 2025-11-25,
@@ -187,11 +187,11 @@ func covers(resource string, endpoint *url.URL) bool {
 // them all. See RFC 9728, 7.6.
 func (w walk) issuers(ctx context.Context, a *Chain, issuers []string) {
 	for i, issuer := range issuers {
-		if i == mostIssuers || i > 0 && ctx.Err() != nil {
+		if i == mostAsked || i > 0 && ctx.Err() != nil {
 			break
 		}
 		a.Issuer = issuer
-		if w.issuer(ctx, a) {
+		if w.issuer(ctx, a, issuer) {
 			return
 		}
 	}
@@ -200,10 +200,9 @@ func (w walk) issuers(ctx context.Context, a *Chain, issuers []string) {
 	}
 }
 
-// issuer looks for the metadata of the authorization server at all places where it may be, and reports whether there is
+// issuer looks for the metadata of an authorization server at all places where it may be, and reports whether there is
 // one that may be used. See RFC 8414, 3.1, and OpenID Connect Discovery 1.0, 4.
-func (w walk) issuer(ctx context.Context, a *Chain) bool {
-	issuer := a.Issuer
+func (w walk) issuer(ctx context.Context, a *Chain, issuer string) bool {
 	u, err := url.Parse(issuer)
 	if err != nil || u.Host == "" {
 		a.ServerPlaces = append(a.ServerPlaces, Place{URL: shownURL(issuer), Says: "it is no URL"})
@@ -243,7 +242,7 @@ func (w walk) issuer(ctx context.Context, a *Chain) bool {
 func (w walk) atOrigin(ctx context.Context, a *Chain, guess bool) {
 	origin := w.origin()
 	a.Issuer = origin
-	if w.issuer(ctx, a) || !guess {
+	if w.issuer(ctx, a, origin) || !guess {
 		return
 	}
 	for _, p := range a.ServerPlaces {

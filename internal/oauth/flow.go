@@ -472,14 +472,6 @@ func reasonOf(err error) Reason {
 // shownIssuer is an authorization server's name as it is shown.
 func shownIssuer(issuer string) string { return shownURL(issuer) }
 
-// secret tells of values that must not be shown.
-func (a *Authorizer) secret(values ...string) {
-	values = slices.DeleteFunc(values, func(s string) bool { return s == "" })
-	if a.o.Secret != nil && len(values) > 0 {
-		a.o.Secret(values...)
-	}
-}
-
 // begins tells the caller that a person is about to be asked.
 func (a *Authorizer) begins(ctx context.Context) {
 	if a.o.Begins != nil {
@@ -490,10 +482,6 @@ func (a *Authorizer) begins(ctx context.Context) {
 // say tells of a step.
 func (a *Authorizer) say(step Step, format string, args ...any) {
 	message := fmt.Sprintf(format, args...)
-	if a.o.Tell != nil {
-		a.o.Tell(Event{Step: step, Message: message})
-	}
-	if a.o.Logger != nil {
-		a.o.Logger.Debug("authorization", "server", a.o.Server.Name, "step", string(step), "what", message)
-	}
+	a.tell(step, message)
+	a.logger().Debug("authorization", "server", a.o.Server.Name, "step", string(step), "what", message)
 }
