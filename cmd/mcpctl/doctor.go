@@ -301,6 +301,9 @@ func (o *doctorOptions) targets(a *app, servers []config.Server) []*probe.Target
 			OnSecrets: func(secrets []string) { a.redact.Add(secrets...) },
 			Rows:      probe.Selection{Only: o.only, Skip: o.skip},
 		}
+		if s.URL != "" {
+			targets[i].LoginLine = a.serverLine("login", s)
+		}
 		o.pipeline.aim(a, targets[i])
 		if fromFile(s) {
 			targets[i].ConfigPath = path

@@ -58,6 +58,7 @@ func TestScripts(t *testing.T) {
 			"fault": scriptFault,
 			"json":  scriptJSON,
 			"mode":  scriptMode,
+			"args":  scriptArgs,
 			"tasks": labs.serve, "asked": labs.asked, "running": labs.running,
 		},
 	})

@@ -27,6 +27,10 @@ type Place struct {
 	Found bool
 	// Says is what the URL answered, in words: "HTTP 404", "a web page (text/html)", "no JSON".
 	Says string
+	// Issuer is that of a document which is about another authorization server than the one that was asked for, "" else.
+	Issuer string
+	// Skew is how far the clock of whoever answered is ahead of this machine's, nil if the answer has no date.
+	Skew *time.Duration
 
 	// trouble is set when nothing can be said of the document: no answer, or an error of the server's own (5xx).
 	trouble bool
@@ -114,10 +118,21 @@ func Discover(ctx context.Context, server *url.URL, r transport.Refusal, client 
 	a := Chain{Status: r.Status, Challenges: r.Challenges}
 	w := walk{endpoint: server, client: client}
 	w.resource(ctx, &a)
-	if a.Resource != nil {
+	switch _, asks := bearer(r.Challenges); {
+	case a.Resource != nil && len(a.Resource.AuthorizationServers) > 0:
 		w.issuers(ctx, &a, a.Resource.AuthorizationServers)
+	case a.Resource != nil:
+		w.issuers(ctx, &a, []string{w.origin()})
+	case a.Mismatch == "" && r.Status == http.StatusUnauthorized && !slices.ContainsFunc(a.ResourcePlaces, func(p Place) bool { return p.trouble }):
+		w.atOrigin(ctx, &a, asks && named(r.Challenges) == "")
 	}
 	return a
+}
+
+// Unsafe says why nothing is sent to a URL that a server or its authorization server names, "" if it may be.
+func Unsafe(raw string, server *url.URL) string {
+	_, says := endpointURL(raw, server)
+	return says
 }
 
 // walk is the walk along the documents of one server.
@@ -224,7 +239,7 @@ func (w walk) issuer(ctx context.Context, a *Chain, issuer string) bool {
 		case p.Found && doc.Issuer != issuer && !slash:
 			p.Found, p.Says = false, fmt.Sprintf("its issuer is %s, and %s was asked for",
 				transport.Snippet([]byte(doc.Issuer)), transport.Snippet([]byte(issuer)))
-			p.other = true
+			p.other, p.Issuer = true, doc.Issuer
 		}
 		a.ServerPlaces = append(a.ServerPlaces, p)
 		if p.Found {
@@ -309,6 +324,10 @@ func (p *Place) read(ctx context.Context, client *http.Client, u *url.URL, doc a
 		return nil
 	}
 	defer func() { _ = resp.Body.Close() }()
+	if date, err := http.ParseTime(resp.Header.Get("Date")); err == nil {
+		skew := time.Until(date)
+		p.Skew = &skew
+	}
 	if to := resp.Header.Get("Location"); to != "" && resp.StatusCode >= 300 && resp.StatusCode < 400 {
 		if next, err := u.Parse(to); err == nil && next.Host != "" {
 			return next

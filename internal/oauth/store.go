@@ -193,9 +193,9 @@ func bound(key, tokenType string) string {
 	return ""
 }
 
-// mostIssuers is for how many authorization servers records of one server are kept: that in use, and those of before, of
+// keptIssuers is for how many authorization servers records of one server are kept: that in use, and those of before, of
 // which the last may come back.
-const mostIssuers = 4
+const keptIssuers = 4
 
 // Save keeps a record in place of the one with its key, and makes it the server's current one. The failure is an [*Error].
 func (s *Store) Save(ctx context.Context, r Record) error {
@@ -213,8 +213,8 @@ func (s *Store) Save(ctx context.Context, r Record) error {
 		}
 		doc.Records = slices.DeleteFunc(slices.Clone(doc.Records), func(kept keptRecord) bool { return kept.Issuer == r.Issuer })
 		doc.Records = append([]keptRecord{{Record: r}}, doc.Records...)
-		if len(doc.Records) > mostIssuers {
-			doc.Records = doc.Records[:mostIssuers]
+		if len(doc.Records) > keptIssuers {
+			doc.Records = doc.Records[:keptIssuers]
 		}
 		return nil
 	})

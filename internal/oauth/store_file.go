@@ -218,6 +218,9 @@ func (s *Store) readFile(name string) (document, fs.FileInfo, error) {
 	case errors.Is(err, fs.ErrNotExist):
 		return document{}, nil, nil
 	case err != nil:
+		if err := s.checkDir(); err != nil {
+			return document{}, nil, err
+		}
 		return document{}, nil, storeError(Config, s.readHint(err), err, "%s cannot be read: %s", path, cause(err))
 	case same(info, before.info):
 		return before.doc, info, nil
@@ -576,11 +579,11 @@ func (s *Store) replace(name string, data []byte) (info fs.FileInfo, err error) 
 		_ = d.Sync()
 		_ = d.Close()
 	}
-	info, err = os.Lstat(s.path(name))
-	if err != nil {
-		return nil, nil //nolint:nilerr,nilnil // it was replaced; it is read again when it is wanted
+	// Where this fails, the file is read again when it is wanted.
+	if info, err := os.Lstat(s.path(name)); err == nil {
+		return info, nil
 	}
-	return info, nil
+	return nil, nil
 }
 
 // removeLeftovers removes what saves that were killed have left. Whoever has the lock knows that nobody is writing it.

@@ -75,6 +75,8 @@ type stamped struct {
 // ring asks a keyring, within a bound. After one question that was not answered no other is asked.
 type ring struct {
 	keyring Keyring
+	// time bounds one operation.
+	time time.Duration
 
 	mu      sync.Mutex
 	silent  error
@@ -87,14 +89,16 @@ type ringAnswer struct {
 	err    error
 }
 
-func newRing(k Keyring) *ring { return &ring{keyring: k, reading: map[string]*ringAnswer{}} }
+func newRing(k Keyring) *ring {
+	return &ring{keyring: k, time: ringTime, reading: map[string]*ringAnswer{}}
+}
 
 // errSilent is a keyring that did not answer.
 var errSilent = errors.New("the keyring did not answer")
 
 // bounded is the context of one operation.
-func (*ring) bounded(ctx context.Context) (context.Context, context.CancelFunc) {
-	return context.WithTimeoutCause(ctx, ringTime, fmt.Errorf("%w within %s", errSilent, ringTime))
+func (r *ring) bounded(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeoutCause(ctx, r.time, fmt.Errorf("%w within %s", errSilent, r.time))
 }
 
 // await asks and waits. The question itself cannot be taken back: it goes on until it is answered or the run ends.

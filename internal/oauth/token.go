@@ -472,7 +472,7 @@ func (e *endpoint) clockHint(got reply, code string, form url.Values) string {
 	if off < 0 {
 		way = "behind"
 	}
-	return fmt.Sprintf("this machine's clock is %s %s the server's: set it right", off.Abs().Round(time.Second), way)
+	return fmt.Sprintf("this machine's clock is %s %s the server's: set it right", roughly(off.Abs()), way)
 }
 
 // name is the server, for messages.

@@ -252,7 +252,7 @@ func TestClockIsTheCause(t *testing.T) {
 		e := s.endpoint()
 		e.client, e.key = Client{ID: "me"}, pemOf(t, p256(t))
 		_, err := e.ask(t.Context(), url.Values{"grant_type": {"client_credentials"}})
-		if hint := failureOf(t, err).Hint; strings.Contains(hint, "clock is 10m0s ahead") != want {
+		if hint := failureOf(t, err).Hint; strings.Contains(hint, "clock is 10m ahead") != want {
 			t.Errorf("%s: %q", code, hint)
 		}
 	}
