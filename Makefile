@@ -18,6 +18,9 @@ PARALLEL ?= $(shell expr 2 '*' $$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 
 # How `make bench` measures: -runs N for more than the 30 of each program, -max RATIO to fail above one.
 BENCHFLAGS ?=
 
+# How `make conformance` runs: -runs 3 for three times in a row, -v for every scenario, -scenario 'auth/*' for some.
+CONFORMANCEFLAGS ?=
+
 # More flags for the chaos tests in `make soak`.
 SOAKFLAGS ?=
 
@@ -86,6 +89,10 @@ fmt: $(GOLANGCI) ## Format the code
 e2e: e2e/node_modules/.package-lock.json ## Run the tests against servers and suites that others wrote (Node 20)
 	$(GO) test -timeout 20m -tags e2e -count=1 ./e2e/...
 
+.PHONY: conformance
+conformance: e2e/node_modules/.package-lock.json ## Run the official conformance suite against mcpctl (jq, curl)
+	$(GO) run ./e2e/conformance $(CONFORMANCEFLAGS)
+
 # npm writes this file last; it is older than what it was made from when that has changed since.
 e2e/node_modules/.package-lock.json: e2e/package.json e2e/package-lock.json
 	npm ci --prefix e2e --no-audit --no-fund
@@ -108,7 +115,7 @@ snapshot: $(GORELEASER) ## Build everything a release has, into dist, without pu
 	$(GORELEASER) release --snapshot --clean --skip=sbom,sign
 
 .PHONY: check
-check: test lint e2e bench release-check ## Run all that has to pass before a change lands
+check: test lint e2e conformance bench release-check ## Run all that has to pass before a change lands
 
 $(GOLANGCI):
 	GOBIN=$(CURDIR)/$(@D) $(GO) install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(GOLANGCI_VERSION)

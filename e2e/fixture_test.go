@@ -181,8 +181,28 @@ type running struct {
 	u              *user
 	cmd            *exec.Cmd
 	begin          time.Time
-	stdout, stderr bytes.Buffer
+	stdout, stderr writing
 	cancel         context.CancelFunc
+}
+
+// writing is what is written by a process that may be under way.
+type writing struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+// Write implements [io.Writer].
+func (w *writing) Write(b []byte) (int, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.text.Write(b)
+}
+
+// String returns what was written so far.
+func (w *writing) String() string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.text.String()
 }
 
 // start types a command line after "mcpctl".
@@ -209,6 +229,14 @@ func (u *user) start(args ...string) *running {
 // wait waits for the end, after which nothing may run that the command line has started.
 func (r *running) wait() *outcome {
 	r.u.t.Helper()
+	o := r.ends()
+	nothingRuns(r.u.t, r.u.home)
+	return o
+}
+
+// ends waits for the end, for a user who has other command lines under way.
+func (r *running) ends() *outcome {
+	r.u.t.Helper()
 	err := r.cmd.Wait()
 	o := &outcome{
 		t: r.u.t, line: strings.Join(append([]string{"mcpctl"}, r.cmd.Args[1:]...), " "), elapsed: time.Since(r.begin),
@@ -219,9 +247,11 @@ func (r *running) wait() *outcome {
 	if err != nil && !errors.As(err, &exit) {
 		o.fatalf("it did not end: %v", err)
 	}
-	nothingRuns(r.u.t, r.u.home)
 	return o
 }
+
+// said is what a command line that is under way has written to its standard error.
+func (r *running) said() string { return r.stderr.String() }
 
 // interrupt is Ctrl-C, and returns what came of it, with the time that it took.
 func (r *running) interrupt() (*outcome, time.Duration) {
@@ -485,8 +515,9 @@ type remote struct {
 	t *testing.T
 	// mode is the word by which the server "everything" knows the transport.
 	mode string
-	// command starts the server.
+	// command starts the server, with these variables beside PATH, HOME and PORT.
 	command []string
+	env     []string
 	port    string
 	url     string
 	home    string
@@ -575,7 +606,7 @@ func (r *remote) launch() error {
 	}
 	defer func() { _ = output.Close() }()
 	r.cmd = exec.Command(r.command[0], r.command[1:]...)
-	r.cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + r.home, "PORT=" + r.port}
+	r.cmd.Env = append([]string{"PATH=" + os.Getenv("PATH"), "HOME=" + r.home, "PORT=" + r.port}, r.env...)
 	r.cmd.Stdout, r.cmd.Stderr = output, output
 	r.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	return r.cmd.Start()

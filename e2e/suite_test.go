@@ -140,9 +140,8 @@ func runSuite(u *user, url, version string) map[string]judgement {
 	u.t.Helper()
 	ctx, cancel := context.WithTimeout(u.t.Context(), commandTime)
 	defer cancel()
-	arch := map[string]string{"amd64": "x64", "arm64": "arm64"}[runtime.GOARCH]
 	results := u.t.TempDir()
-	cmd := exec.CommandContext(ctx, module("node-linux-"+arch+"/bin/node"), suite(), "server",
+	cmd := exec.CommandContext(ctx, node22(), suite(), "server",
 		"--url", url, "--suite", "all", "--spec-version", version, "--output-dir", results)
 	cmd.Env, cmd.Dir = u.environ(), u.cwd
 	cmd.WaitDelay = endTime
@@ -164,6 +163,11 @@ func runSuite(u *user, url, version string) map[string]judgement {
 		judgements[name[1]] = judgementIn(u, filepath.Join(results, dir.Name(), "checks.json"))
 	}
 	return judgements
+}
+
+// node22 returns the path of the newer Node, which comes from npm.
+func node22() string {
+	return module("node-linux-" + map[string]string{"amd64": "x64", "arm64": "arm64"}[runtime.GOARCH] + "/bin/node")
 }
 
 // resultName is the name of a result's directory: the scenario and a time.

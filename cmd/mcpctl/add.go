@@ -59,7 +59,8 @@ nothing. With --yes, --no-input, -o json or CI nothing is asked.
 which are checked at once, and saved or not, each by itself.
 
 Values of --header and --env may hold ${VARIABLE}, in single quotes: it is
-replaced when the server is used, and the value stays out of the file.
+replaced when the server is used, and the value stays out of the file. A server
+that wants a login gets it here: mcpctl help authorization.
 --connect-to holds for the check alone, and is not saved.`,
 		Example: `  mcpctl add search https://search.example/mcp
   mcpctl add search https://search.example/mcp \
@@ -113,6 +114,11 @@ func (o *addOptions) run(cmd *cobra.Command, a *app, args []string) error {
 	if err != nil {
 		return err
 	}
+	if !o.allowLiteralSecret {
+		if err := a.literalSecret(cmd.Flags(), strings.Join(args[:min(len(args), 1)], "")); err != nil {
+			return err
+		}
+	}
 	switch {
 	case cmd.Flags().Changed("from-json"):
 		return o.runJSON(cmd, a, args, path)
@@ -161,6 +167,7 @@ func (o *addOptions) checkAndSave(ctx context.Context, a *app, path string, serv
 	doc := addDocument{Version: documentVersion, Config: path, Server: newServerBody(server)}
 	if !o.noCheck {
 		if err := o.check(ctx, a, &server, &doc); err != nil {
+			a.tellLoginKept(context.WithoutCancel(ctx), server)
 			return err
 		}
 	}
@@ -306,6 +313,9 @@ func makeAbsolute(a *app, server *config.Server) error {
 			*file.name = replace(file.flag, *file.name, here)
 		}
 	}
+	if server.OAuth != nil && relative(server.OAuth.PrivateKey) && !strings.Contains(server.OAuth.PrivateKey, "\n") {
+		server.OAuth.PrivateKey = replace("--private-key", server.OAuth.PrivateKey, here)
+	}
 	if relative(server.Cwd) {
 		server.Cwd = replace("--cwd", server.Cwd, here)
 	}
@@ -409,6 +419,13 @@ func (o *addOptions) checkSecrets(a *app, server config.Server) error {
 				n, _, found := strings.Cut(v, "=")
 				return name, found && n == name
 			})
+		case "oauth":
+			variable := variableFor(server.Name, secret.Name)
+			e.hint("export %s=…", variable)
+			for _, k := range authKeys() {
+				value := *k.value(server.OAuth)
+				replaceValue(words, func(v string) (string, bool) { return "${" + variable + "}", k.key == secret.Place && v == value })
+			}
 		case "proxy":
 			variable := variableFor(server.Name, secret.Name)
 			e.hint("export %s=…", variable)
@@ -486,7 +503,7 @@ func (e *notSavedError) Unwrap() error { return e.cause }
 func (o *addOptions) contact(ctx context.Context, a *app, server config.Server, doc *addDocument) (found toolList, err error) {
 	stop := a.live("contacting " + server.Name)
 	defer stop()
-	err = a.with(ctx, server, func(s *session.Supervisor) error {
+	err = a.with(ctx, a.patientFor(server), func(s *session.Supervisor) error {
 		list, err := a.tools(ctx, s, server)
 		stop()
 		if err != nil {

@@ -86,6 +86,8 @@ func (o *addOptions) afterFailure(ctx context.Context, a *app, server *config.Se
 		return false, err
 	}
 	switch then {
+	case thenAgain:
+		a.forgive(*server)
 	case thenTarget:
 		err = o.askTarget(ctx, a, server)
 	case thenValue:

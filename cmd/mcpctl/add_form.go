@@ -153,7 +153,7 @@ func (o *addOptions) askToken(ctx context.Context, a *app, server *config.Server
 		return nil
 	}
 	name, err := a.asker().Input(ctx, prompt.Field{
-		Question: "Variable that holds its token", Help: "such as " + variableFor(server.Name, "token") + "; enter alone for none",
+		Question: "Variable that holds its token", Help: "such as " + variableFor(server.Name, "token") + "; enter alone for none, or to log in",
 		Check: func(name string) error {
 			name = strings.TrimSuffix(strings.TrimPrefix(name, "${"), "}")
 			if _, _, ok := assignment(name + "="); name != "" && !ok {

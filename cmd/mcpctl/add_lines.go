@@ -320,6 +320,7 @@ func (a *app) addWords(s config.Server, o *addOptions) []string {
 	if s.URL != "" && s.Transport != config.TransportAuto && s.Transport != "" {
 		flag("transport", string(s.Transport))
 	}
+	words = append(words, authWords(s, true)...)
 	if s.Cwd != "" {
 		flag("cwd", s.Cwd)
 	}

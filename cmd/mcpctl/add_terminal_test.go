@@ -88,6 +88,7 @@ func demoArgs() []string { return []string{"add", "d", "--", "mcpctl", "demo-ser
 func unreached() []string { return []string{"add", "bad", "http://127.0.0.1:9/mcp", "--wait", "1ms"} }
 
 func TestAddTakesAllToolsWithOneKey(t *testing.T) {
+	t.Parallel()
 	a := askOn(t, 80, 24, nil, demoArgs()...)
 	a.awaitText("enter: take")
 	a.answer("\r")
@@ -101,6 +102,7 @@ func TestAddTakesAllToolsWithOneKey(t *testing.T) {
 }
 
 func TestAddSavesTheToolsThatAreChosen(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		columns, lines uint16
 		env            []string
@@ -127,6 +129,7 @@ func TestAddSavesTheToolsThatAreChosen(t *testing.T) {
 }
 
 func TestACancelledAddChangesNothing(t *testing.T) {
+	t.Parallel()
 	for _, keys := range []string{"\x03", "\x1b", "\x04"} {
 		for _, args := range [][]string{demoArgs(), unreached(), {"add"}} {
 			a := askOn(t, 80, 24, nil, args...)
@@ -140,6 +143,7 @@ func TestACancelledAddChangesNothing(t *testing.T) {
 }
 
 func TestAddShowsTheCauseAndTriesAgain(t *testing.T) {
+	t.Parallel()
 	a := askOn(t, 80, 24, nil, unreached()...)
 	a.awaitText("What now?")
 	a.answer("\r")
@@ -159,6 +163,7 @@ func TestAddShowsTheCauseAndTriesAgain(t *testing.T) {
 }
 
 func TestAddSavesOrLeavesWhatDoesNotWork(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		key   string
 		code  int
@@ -176,6 +181,7 @@ func TestAddSavesOrLeavesWhatDoesNotWork(t *testing.T) {
 }
 
 func TestTheFormAsksStepByStep(t *testing.T) {
+	t.Parallel()
 	a := askOn(t, 40, 12, nil, "add")
 	a.awaitText("paste a URL")
 	a.answer("\x1b[200~{\"mcpServers\": {\"my demo\": {\r\n  \"command\": \"mcpctl\", // this\r\n  \"args\": [\"demo-server\",],\r\n  \"env\": {\"API_TOKEN\": \"sesame-sesame-sesame-1\"}}}}\x1b[201~")
@@ -198,6 +204,7 @@ func TestTheFormAsksStepByStep(t *testing.T) {
 }
 
 func TestTheFormTakesURLsAndTokens(t *testing.T) {
+	t.Parallel()
 	a := askOn(t, 80, 24, nil, "add", "--no-check")
 	a.awaitText("paste a URL")
 	a.answer("claude mcp add --transport http search https://mcp.search.example/mcp\r")
@@ -214,6 +221,7 @@ func TestTheFormTakesURLsAndTokens(t *testing.T) {
 }
 
 func TestAddAsksInLinesOnADumbTerminal(t *testing.T) {
+	t.Parallel()
 	home := t.TempDir()
 	file := filepath.Join(home, "c.yaml")
 	for _, c := range []struct {
@@ -232,6 +240,7 @@ func TestAddAsksInLinesOnADumbTerminal(t *testing.T) {
 }
 
 func TestAListIsDrawnAnewAfterAResize(t *testing.T) {
+	t.Parallel()
 	a := askOn(t, 80, 24, nil, demoArgs()...)
 	a.awaitText("esc: cancel")
 	if err := pty.Setsize(a.pty, &pty.Winsize{Rows: 10, Cols: 30}); err != nil {
@@ -243,6 +252,7 @@ func TestAListIsDrawnAnewAfterAResize(t *testing.T) {
 }
 
 func TestAddInAPipeKeepsItsOutputClean(t *testing.T) {
+	t.Parallel()
 	out := filepath.Join(t.TempDir(), "out")
 	home := t.TempDir()
 	sh := onCommand(t, home, "sh", "-c", "mcpctl add d -- mcpctl demo-server | cat > "+out)
@@ -259,6 +269,7 @@ func TestAddInAPipeKeepsItsOutputClean(t *testing.T) {
 
 // TestASignalEndsAQuestion shows what comes when a terminal is closed, and when somebody stops the program.
 func TestASignalEndsAQuestion(t *testing.T) {
+	t.Parallel()
 	for _, signal := range []syscall.Signal{syscall.SIGHUP, syscall.SIGTERM} {
 		a := askOn(t, 80, 24, nil, demoArgs()...)
 		a.awaitText("esc: cancel")

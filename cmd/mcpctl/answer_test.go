@@ -15,6 +15,7 @@ import (
 
 // TestElicitationsThatAreNone shows which questions are refused as ones that cannot be answered.
 func TestElicitationsThatAreNone(t *testing.T) {
+	t.Parallel()
 	for params, want := range map[string]string{
 		`{"message":"x","requestedSchema":{"type":"object","properties":{}}}`: "",
 		`{"message":"x"}`: "",
@@ -71,6 +72,7 @@ func FuzzParseElicitation(f *testing.F) {
 
 // TestDefaultsAreFilledIn shows that they come in the order of the form, digit for digit, and never over what was given.
 func TestDefaultsAreFilledIn(t *testing.T) {
+	t.Parallel()
 	schema := json.RawMessage(`{"type":"object","properties":{"z":{"type":"number","default":12345678901234567890},` +
 		`"a":{"type":"string","default":"<x>"},"m":{"type":"array","items":{"enum":["p","q"]},"default":["p"]},"n":{"type":"string"}}}`)
 	params := toolargs.Params(schema)
@@ -90,6 +92,7 @@ func TestDefaultsAreFilledIn(t *testing.T) {
 
 // TestTheHostIsToldInASCII shows that letters of other scripts cannot pretend to be another host.
 func TestTheHostIsToldInASCII(t *testing.T) {
+	t.Parallel()
 	for address, want := range map[string]string{
 		"https://example.com/x":      "example.com",
 		"https://EXAMPLE.com:8443/x": "example.com:8443",
@@ -105,6 +108,7 @@ func TestTheHostIsToldInASCII(t *testing.T) {
 
 // TestWhatASamplerMaySay shows what becomes of the output of --sample-with.
 func TestWhatASamplerMaySay(t *testing.T) {
+	t.Parallel()
 	for out, want := range map[string]string{
 		"hello\nworld\n": `{"content":{"text":"hello\nworld","type":"text"},"model":"m","role":"assistant","stopReason":"endTurn"}`,
 		`{"content":{"type":"text","text":"x"},"n":12345678901234567890}`: `{"content":{"type":"text","text":"x"},"n":12345678901234567890,"role":"assistant","model":"m"}`,
@@ -121,6 +125,7 @@ func TestWhatASamplerMaySay(t *testing.T) {
 
 // TestASamplerThatSaysTooMuchIsEnded shows that its output is not kept past the bound.
 func TestASamplerThatSaysTooMuchIsEnded(t *testing.T) {
+	t.Parallel()
 	if runtime.GOOS == "windows" {
 		t.Skip("needs a POSIX shell")
 	}
@@ -134,6 +139,7 @@ func TestASamplerThatSaysTooMuchIsEnded(t *testing.T) {
 // TestAListIsSetByOneFlagAnItem shows that --elicit-set appends to a list of the form, and that what takes one value takes no
 // second.
 func TestAListIsSetByOneFlagAnItem(t *testing.T) {
+	t.Parallel()
 	ios, _, _, _ := iostreams.Test()
 	a := newApp(process{io: ios, lookup: func(string) (string, bool) { return "", false }})
 	if err := a.answer(&answerFlags{elicitSet: []string{"m=p", "m=q"}}); err != nil {
@@ -152,6 +158,7 @@ func TestAListIsSetByOneFlagAnItem(t *testing.T) {
 
 // TestRootsAreURIs shows how directories and URIs become roots.
 func TestRootsAreURIs(t *testing.T) {
+	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "a b=c")
 	if err := os.Mkdir(dir, 0o700); err != nil {
 		t.Fatal(err)
@@ -171,6 +178,7 @@ func TestRootsAreURIs(t *testing.T) {
 // TestNobodyIsAskedWhenNobodyWaits shows that a question which comes when no call is on its way is answered by flags, and
 // declined otherwise, terminal or not.
 func TestNobodyIsAskedWhenNobodyWaits(t *testing.T) {
+	t.Parallel()
 	ios, _, _, _ := iostreams.Test()
 	a := newApp(process{io: ios, lookup: func(string) (string, bool) { return "", false }})
 	if err := a.answer(&answerFlags{}); err != nil {

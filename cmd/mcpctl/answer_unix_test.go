@@ -22,6 +22,7 @@ const arrowDown = "\x1b[B"
 
 // TestAPersonAnswers shows the answers that a person can give to a form, in both eras: and that the person is told who asks.
 func TestAPersonAnswers(t *testing.T) {
+	t.Parallel()
 	for _, protocol := range []string{"2025-11-25", "2026-07-28"} {
 		for _, c := range []struct{ keys, want string }{
 			{arrowDown + "\r", "answered with decline"},
@@ -44,6 +45,7 @@ func TestAPersonAnswers(t *testing.T) {
 
 // TestCtrlCAtAQuestion shows that Ctrl-C at a question ends the program with 130.
 func TestCtrlCAtAQuestion(t *testing.T) {
+	t.Parallel()
 	for _, protocol := range []string{"2025-11-25", "2026-07-28"} {
 		term := onTerminalOf(t, 80, t.TempDir(), "call", "demo", "ask", "--protocol", protocol)
 		term.awaitText("Your answer to demo")
@@ -56,6 +58,7 @@ func TestCtrlCAtAQuestion(t *testing.T) {
 
 // TestCtrlCAtAQuestionIsTold shows that the server hears of a Ctrl-C at its question: its call is cancelled.
 func TestCtrlCAtAQuestionIsTold(t *testing.T) {
+	t.Parallel()
 	cancelled := make(chan struct{})
 	url := asker(t, map[string]mcp.ToolHandler{"ask": func(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		_, _ = req.Session.Elicit(ctx, &mcp.ElicitParams{Message: "sure?", RequestedSchema: json.RawMessage(`{"type":"object","properties":{}}`)})
@@ -78,6 +81,7 @@ func TestCtrlCAtAQuestionIsTold(t *testing.T) {
 
 // TestAPersonIsNotHurried shows that a limit for requests stands still while a person thinks.
 func TestAPersonIsNotHurried(t *testing.T) {
+	t.Parallel()
 	term := onTerminalOf(t, 80, t.TempDir(), "call", "demo", "ask", "--timeout", "1s")
 	term.awaitText("Your answer to demo")
 	<-time.After(1500 * time.Millisecond) // longer than the limit
@@ -89,6 +93,7 @@ func TestAPersonIsNotHurried(t *testing.T) {
 
 // TestAPageIsOpenedAfterAYes shows that a page is opened in the browser of the environment, and only when the person says so.
 func TestAPageIsOpenedAfterAYes(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		protocol, keys string
 		opened         bool
@@ -162,6 +167,7 @@ func textOf(text string) *mcp.CallToolResult {
 // TestAQuestionGoesAwayWhenTheServerDoesNotWait shows that a question that was taken back leaves the screen, and the call
 // ends as the server says.
 func TestAQuestionGoesAwayWhenTheServerDoesNotWait(t *testing.T) {
+	t.Parallel()
 	standing := make(chan struct{})
 	url := asker(t, map[string]mcp.ToolHandler{"hasty": func(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		short, cancel := context.WithCancel(ctx)
@@ -183,6 +189,7 @@ func TestAQuestionGoesAwayWhenTheServerDoesNotWait(t *testing.T) {
 
 // TestAMessageCannotPretend shows that a long message with control characters is cut, made harmless and set apart.
 func TestAMessageCannotPretend(t *testing.T) {
+	t.Parallel()
 	url := asker(t, map[string]mcp.ToolHandler{"lies": func(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		got, err := req.Session.Elicit(ctx, &mcp.ElicitParams{
 			Message:         "\x1b[2J\x1b]0;owned\x07mcpctl: error: give me\nmcpctl: note: trust me\n" + strings.Repeat("long\n", 100000),
@@ -211,6 +218,7 @@ func TestAMessageCannotPretend(t *testing.T) {
 // TestPagesThatACallNeeds shows a call that is refused until a person has been at a page: it is made once more after that,
 // and where nobody is, the address is told.
 func TestPagesThatACallNeeds(t *testing.T) {
+	t.Parallel()
 	var calls atomic.Int32
 	url := asker(t, map[string]mcp.ToolHandler{"locked": func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		if calls.Add(1)%2 == 1 {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/mcpctl/mcpctl/internal/iostreams"
+	"github.com/mcpctl/mcpctl/internal/oauth"
 	"github.com/mcpctl/mcpctl/internal/prompt"
 	"github.com/mcpctl/mcpctl/internal/redact"
 	"github.com/mcpctl/mcpctl/internal/render"
@@ -29,6 +30,8 @@ type process struct {
 	executable string
 	// readKeyring returns a secret of the system's keyring, nil where there is none.
 	readKeyring func(service, user string) (string, error)
+	// secrets is the system's keyring for credentials of ours, nil where there is none.
+	secrets oauth.Keyring
 	// kill is closed when all children must be killed at once.
 	kill <-chan struct{}
 	// interrupt does what Ctrl-C does, for a question that has seen the key itself. If nil, nothing does.
@@ -36,6 +39,8 @@ type process struct {
 	// interrupts lets a command take Ctrl-C for itself, nil where nobody presses it.
 	interrupts *interrupts
 	build      build
+	// loginTime is how long a person has for a login, 0 for the usual time.
+	loginTime time.Duration
 }
 
 // app is what the commands of one run share.
@@ -52,7 +57,9 @@ type app struct {
 	errLock   sync.Mutex
 	liveShown bool
 	// hushed counts the questions that stand: no live line is drawn over them.
-	hushed  int
+	hushed int
+	// pasting is what a person may paste, while a login is waited for: lines go above it.
+	pasting *prompt.Paste
 	dialers sync.Once
 	// fresh opens sessions for questions about health: it remembers nothing. quick spares round trips.
 	fresh, quick *session.Dialer
@@ -71,8 +78,12 @@ type app struct {
 	used *session.Supervisor
 	// keyring is asked for the values of entries.
 	keyring *keyringReader
-	// loginTold is done when it was said that there is no login yet.
-	loginTold sync.Once
+	// authorizers are those of the servers.
+	authorizers authorizers
+	// asks is how a person is asked to log in while this command line is carried out, nil if nobody may be; asksAs are the
+	// flags for it.
+	asks   atomic.Pointer[loginFlags]
+	asksAs loginFlags
 	// questions asks the person at the terminal, nil until something is asked.
 	questions *prompt.Asker
 	// answers answers what servers ask, nil if they may ask nothing. In a shell each line has its own.
@@ -211,6 +222,9 @@ type errOutput struct{ a *app }
 func (o errOutput) Write(p []byte) (int, error) {
 	o.a.errLock.Lock()
 	defer o.a.errLock.Unlock()
+	if o.a.pasting != nil && o.a.pasting.Above(o.a.redact.Bytes(p)) {
+		return len(p), nil
+	}
 	if o.a.liveShown {
 		_, _ = io.WriteString(o.a.io.Err, eraseLine)
 	}

@@ -7,11 +7,13 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/signal"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+	"github.com/rogpeppe/go-internal/testscript"
 )
 
 // argsServer is the program of a server, made with the SDK, whose tools return what they received, as it was on the wire:
@@ -93,4 +95,35 @@ func newArgsServer(tools []byte, log string) (*mcp.Server, error) {
 			})
 	}
 	return server, nil
+}
+
+// scriptArgs is the command args: it serves an argsServer over HTTP, without sessions, in all versions of the protocol. The
+// variable gets its URL. Its list has x-mcp-header where the file has x-header: the SDK wants no wrong ones in a server.
+func scriptArgs(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: args VAR TOOLS")
+	}
+	server, err := newArgsServer([]byte(ts.ReadFile(args[1])), "")
+	ts.Check(err)
+	server.AddReceivingMiddleware(func(next mcp.MethodHandler) mcp.MethodHandler {
+		return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
+			result, err := next(ctx, method, req)
+			if list, ok := result.(*mcp.ListToolsResult); ok {
+				for i, each := range list.Tools {
+					schema, err := json.Marshal(each.InputSchema)
+					if err != nil {
+						return nil, err
+					}
+					renamed := *each
+					renamed.InputSchema = json.RawMessage(bytes.ReplaceAll(schema, []byte(`"x-header"`), []byte(`"x-mcp-header"`)))
+					list.Tools[i] = &renamed
+				}
+			}
+			return result, err
+		}
+	})
+	s := httptest.NewServer(mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return server },
+		&mcp.StreamableHTTPOptions{Stateless: true}))
+	ts.Defer(s.Close)
+	ts.Setenv(args[0], s.URL)
 }

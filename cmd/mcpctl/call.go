@@ -247,7 +247,7 @@ func (o *callOptions) prepare(ctx context.Context, a *app, s *session.Supervisor
 			return toolCall{tool: words[0]}, err
 		}
 		if ok {
-			if c, err := o.build(a, readTools(known, server), server, named, words, source); err == nil {
+			if c, err := o.build(a, readTools(known, server), server, named, words, source); err == nil && c.unusable(s) == nil {
 				c.remembered, c.repeatable, c.forget = true, false, s.ForgetTools
 				return c, nil // else what is wrong is final only after a fresh list
 			}
@@ -257,7 +257,32 @@ func (o *callOptions) prepare(ctx context.Context, a *app, s *session.Supervisor
 	if err != nil {
 		return toolCall{tool: words[0]}, err
 	}
-	return o.build(a, list, server, named, words, source)
+	c, err := o.build(a, list, server, named, words, source)
+	if unusable := c.unusable(s); unusable != nil {
+		return c, unusable
+	}
+	return c, err
+}
+
+// unusable is the error for a tool that must not be called, whatever its arguments are: nil if it may be.
+func (c toolCall) unusable(s *session.Supervisor) error {
+	if problem := headerProblem(s, c.schema); problem != "" {
+		return &session.Error{
+			Server: c.server.Name, Phase: "tools/call", Class: session.ClassProtocol, Outcome: session.OutcomeNotSent,
+			Message: fmt.Sprintf("the tool %s cannot be called over HTTP: %s", c.tool, problem),
+			Hint:    "its author has to correct the input schema; mcpctl tools " + c.named + " " + toolargs.Quote(c.tool) + " --schema shows it",
+		}
+	}
+	return nil
+}
+
+// headerProblem says why a tool cannot be called on a session, because of its parameters that are sent as headers, too. Over
+// stdio, and in earlier versions of the protocol, there are no such headers.
+func headerProblem(s *session.Supervisor, schema json.RawMessage) string {
+	if info := s.Stats().Info; info.Era != session.EraModern || info.Transport == string(config.TransportStdio) {
+		return ""
+	}
+	return toolargs.HeaderProblem(schema)
 }
 
 // missing says what a call lacks that has been built but for some arguments.

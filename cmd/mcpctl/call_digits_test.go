@@ -202,7 +202,8 @@ func TestWhatIsMeantArrivesOverHTTP(t *testing.T) {
 }
 
 func TestWhatIsMeantArrivesOverStdio(t *testing.T) {
-	calls := randomCalls(randomSource(t), 12)
+	t.Parallel()
+	calls := randomCalls(randomSource(t), 6)
 	file := filepath.Join(t.TempDir(), "tools.json")
 	if err := os.WriteFile(file, schemasOf(calls), 0o600); err != nil {
 		t.Fatal(err)
@@ -221,6 +222,7 @@ func TestWhatIsMeantArrivesOverStdio(t *testing.T) {
 
 // TestARemoteReferenceIsNeverFetched calls a tool whose schema points to a server that counts who comes.
 func TestARemoteReferenceIsNeverFetched(t *testing.T) {
+	t.Parallel()
 	var seen []string
 	far := httptest.NewServer(nil)
 	far.Config.Handler = recordTo(&seen)

@@ -140,6 +140,7 @@ func (j shellJob) run(t *testing.T, dir string, env []string) (code int, output 
 // TestPipelineExamples runs the lines of docs/ci.md as they stand: with a server that is as it was, one that changed, and one
 // that is not there.
 func TestPipelineExamples(t *testing.T) {
+	t.Parallel()
 	if runtime.GOOS == "windows" {
 		t.Skip("the lines are for sh")
 	}

@@ -116,6 +116,12 @@ func completeFlag(name string) cobra.CompletionFunc {
 		return fixed(transportNames()...)
 	case "auth":
 		return fixed("auto", "none", "oauth")
+	case "grant":
+		return fixed(grantNames()...)
+	case "client-secret", "assertion", "idp-client-secret", "idp-id-token":
+		return completeSecret
+	case "redirect-uri":
+		return fixed("http://127.0.0.1:8765/callback")
 	case "log-level":
 		return cobra.FixedCompletions(append(logLevels(), logOff), cobra.ShellCompDirectiveNoFileComp|cobra.ShellCompDirectiveKeepOrder)
 	case "config", "ca-file", "cert-file", "key-file", "private-key", "trace", "smoke", "baseline", "write-baseline", "file":
@@ -157,6 +163,14 @@ func completeFlag(name string) cobra.CompletionFunc {
 		}
 	}
 	return cobra.FixedCompletions(nil, cobra.ShellCompDirectiveNoFileComp)
+}
+
+// completeSecret completes where a secret is: a file behind an @.
+func completeSecret(_ *cobra.Command, _ []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	if strings.HasPrefix(word, "@") {
+		return nil, cobra.ShellCompDirectiveDefault
+	}
+	return []cobra.Completion{"${SECRET}"}, cobra.ShellCompDirectiveNoFileComp
 }
 
 // checkWords are the checks of doctor with their titles, and the stages if they are wanted.

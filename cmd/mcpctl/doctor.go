@@ -174,11 +174,6 @@ func (o *doctorOptions) run(cmd *cobra.Command, a *app, args []string) error {
 			probe.Strict(&reports[i])
 		}
 		v := reports[i].Verdict
-		for _, r := range reports[i].Results {
-			if status, ok := r.Data["http_status"].(int); ok && r.Status == probe.Fail {
-				a.tellLoginOf(servers[i], status)
-			}
-		}
 		failed = failed || v == probe.Fail || v == probe.Unknown || reports[i].Incomplete
 	}
 	if failed {
@@ -305,6 +300,9 @@ func (o *doctorOptions) targets(a *app, servers []config.Server) []*probe.Target
 			Connections: o.operators.connections, Idle: o.operators.idle.Duration,
 			OnSecrets: func(secrets []string) { a.redact.Add(secrets...) },
 			Rows:      probe.Selection{Only: o.only, Skip: o.skip},
+		}
+		if s.URL != "" {
+			targets[i].LoginLine = a.serverLine("login", s)
 		}
 		o.pipeline.aim(a, targets[i])
 		if fromFile(s) {

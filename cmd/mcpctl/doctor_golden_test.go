@@ -289,6 +289,7 @@ func checksElsewhere() map[string]string {
 	return map[string]string{
 		"config.pinned":       "TestPinned of package probe: it only tells",
 		"command.runtime":     "TestRuntime of package session: it takes an old runtime",
+		"auth.token":          "TestLoginThatCannotBeRead of package probe",
 		"client.command":      "TestClientCommand of package probe",
 		"client.environment":  "TestClientEnvironment of package probe",
 		"client.placeholders": "TestClientPlaceholders of package probe",

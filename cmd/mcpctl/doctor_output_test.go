@@ -17,6 +17,7 @@ import (
 const two = "servers: {refused: {url: 'http://127.0.0.1:1/mcp'}, silent: {command: sleep, args: ['30']}}"
 
 func TestAnInterruptedDoctorReportsWhatItKnows(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	args := []string{"doctor", "--config", "-", "-o", "tap"}
 	for _, f := range doctorFormatNames() {
@@ -55,6 +56,7 @@ func TestAnInterruptedDoctorReportsWhatItKnows(t *testing.T) {
 
 // TestAReportThatCannotBeWritten shows that the others are, that the old one stays, and that nothing is left beside it.
 func TestAReportThatCannotBeWritten(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	gone, stays := filepath.Join(dir, "gone"), filepath.Join(dir, "stays")
 	if err := os.Mkdir(gone, 0o700); err != nil {
@@ -85,6 +87,7 @@ func TestAReportThatCannotBeWritten(t *testing.T) {
 }
 
 func TestTheLiveLineOfSeveralServers(t *testing.T) {
+	t.Parallel()
 	servers := make([]config.Server, 200)
 	var e examined
 	if got := e.line(servers); got != "examining: 0 of 200 done" {

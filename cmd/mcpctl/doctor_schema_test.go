@@ -36,6 +36,7 @@ func doctorSchema(t *testing.T) (*jsonschema.Schema, *jsonschema.Resolved) {
 // TestDoctorSchemaFitsTheDocuments validates real documents of each kind, and shows that a key which the schema does not
 // know is an error.
 func TestDoctorSchemaFitsTheDocuments(t *testing.T) {
+	t.Parallel()
 	_, schema := doctorSchema(t)
 	serve := func(name string) string {
 		c, ok := faultlab.Find(name)
@@ -124,6 +125,7 @@ func TestDoctorSchemaFitsTheDocuments(t *testing.T) {
 
 // TestDoctorSchemaDescribesEveryKey keeps the schema readable.
 func TestDoctorSchemaDescribesEveryKey(t *testing.T) {
+	t.Parallel()
 	schema, _ := doctorSchema(t)
 	var walk func(path string, s *jsonschema.Schema)
 	walk = func(path string, s *jsonschema.Schema) {

@@ -72,7 +72,8 @@ func newRemoveCmd(a *app) *cobra.Command {
 		Use:   "remove NAME...",
 		Short: "Remove servers from the configuration",
 		Long: `Remove servers from the configuration. On a terminal it asks first; elsewhere it
-wants --yes. Quoted globs may stand for several.`,
+wants --yes. Quoted globs may stand for several. A login is kept: mcpctl logout
+forgets it.`,
 		Example:           "  mcpctl remove notes\n  mcpctl remove notes search --yes",
 		Aliases:           []string{"rm"},
 		Args:              someNames,
@@ -109,9 +110,14 @@ func (o *removeOptions) run(cmd *cobra.Command, a *app, args []string) error {
 			return reportedError(codeFailed)
 		}
 	}
-	return a.edit(cmd.Context(), path, editDocument{Removed: args}, "removed", args, func(d *config.Document, name string) error {
+	err = a.edit(cmd.Context(), path, editDocument{Removed: args}, "removed", args, func(d *config.Document, name string) error {
 		return d.Remove(name)
 	})
+	if err == nil {
+		left := slices.DeleteFunc(slices.Clone(c.Servers), func(s config.Server) bool { return slices.Contains(args, s.Name) })
+		a.tellKept(cmd.Context(), servers, left)
+	}
+	return err
 }
 
 func newEnableCmd(a *app) *cobra.Command {

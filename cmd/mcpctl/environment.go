@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 	"runtime"
 	"sync"
 	"time"
@@ -13,7 +12,6 @@ import (
 
 	"github.com/mcpctl/mcpctl/internal/toolargs"
 	"github.com/mcpctl/mcpctl/pkg/config"
-	"github.com/mcpctl/mcpctl/pkg/session"
 )
 
 // keyringTime bounds a question to the system's keyring. A locked one asks for a password, which a person finds and types
@@ -113,22 +111,4 @@ func storeCommand(goos, service, user string) string {
 		return fmt.Sprintf("cmdkey /generic:%s /user:%s /pass", toolargs.Quote(service+":"+user), u)
 	}
 	return fmt.Sprintf("secret-tool store --label=%s service %s username %s", s, s, u)
-}
-
-// tellLogin says, once, that a server that asks for a login cannot be given one yet. Only who has set the entry up for
-// it expects one.
-func (a *app) tellLogin(server config.Server, err error) {
-	if e, ok := errors.AsType[*session.Error](err); ok {
-		a.tellLoginOf(server, e.Status)
-	}
-}
-
-// tellLoginOf is tellLogin for the status of an answer.
-func (a *app) tellLoginOf(server config.Server, status int) {
-	if status != http.StatusUnauthorized || server.Auth != config.AuthOAuth && server.OAuth == nil || server.Auth == config.AuthNone {
-		return
-	}
-	a.loginTold.Do(func() {
-		a.note(server.Name + ": this version does not log in, so auth and oauth of the entry have no effect; a token that you have goes into headers, as Authorization")
-	})
 }

@@ -159,6 +159,8 @@ type failure struct {
 	headline string
 	// reported is set when everything has been said already.
 	reported bool
+	// login is the line with which a person logs in, if that is what is missing.
+	login string
 }
 
 // detail is a line below a message, and how far it is indented.
@@ -226,6 +228,7 @@ func classifyBare(err error, interrupted bool) (failure, bool) {
 		file     *config.Error
 		failed   *session.Error
 		filter   *filterError
+		login    *loginFailedError
 	)
 	switch {
 	case err == nil, isBrokenPipe(err):
@@ -240,11 +243,21 @@ func classifyBare(err error, interrupted bool) (failure, bool) {
 		return newFailure(classUsage, fmt.Sprintf("no server %q", unknown.Name), unknownHints(unknown)...), true
 	case errors.As(err, &failed):
 		f := sessionFailure(failed)
+		if login, ok := errors.AsType[*loginError](err); ok {
+			f.needsLogin(login.line)
+		}
 		var notSaved *notSavedError
-		if errors.As(err, &notSaved) && f.code != codeInterrupted {
+		switch {
+		case !errors.As(err, &notSaved) || f.code == codeInterrupted:
+		case f.login != "":
+			f.hints = nil
+			f.addHint("nothing was saved; to save it without contacting it: --no-check; then: " + f.login)
+		default:
 			f.addHint("nothing was saved; to save it all the same: --no-check")
 		}
 		return f, true
+	case errors.As(err, &login):
+		return loginFailure(login), true
 	case session.Unauthorized("", err) != nil: // a login that no request had begun
 		return sessionFailure(session.Unauthorized(serverOf(err), err)), true
 	case errors.As(err, &unset):
@@ -278,6 +291,12 @@ func serverOf(err error) string {
 func (f *failure) addHint(hint string) {
 	f.hints = append(f.hints, hint)
 	f.Hint = strings.Join(f.hints, "\n")
+}
+
+// needsLogin makes the line with which a person logs in the next step, in place of what else there is to do.
+func (f *failure) needsLogin(line string) {
+	f.login, f.hints = line, nil
+	f.addHint(line)
 }
 
 func newFailure(class, message string, hints ...string) failure {

@@ -10,6 +10,7 @@ import (
 )
 
 func TestExportAsksBeforeItWritesAnothersFile(t *testing.T) {
+	t.Parallel()
 	const theirs = "{\n  // mine\n  \"mcpServers\": {}\n}\n"
 	for _, c := range []struct {
 		name, typed string

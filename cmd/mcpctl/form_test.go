@@ -35,6 +35,7 @@ func fillWith(t *testing.T, f form, keys string) (object, screen string, err err
 }
 
 func TestFormsTakeAndLeaveOut(t *testing.T) {
+	t.Parallel()
 	const up, down, enter, erase = "\x1b[A", "\x1b[B", "\r", "\x15"
 	prop := func(schema, required string) string {
 		return `{"type":"object","properties":{"a":` + schema + `},"required":[` + required + `]}`
@@ -103,6 +104,7 @@ func TestFormsTakeAndLeaveOut(t *testing.T) {
 
 // TestAFormOfAServerIsHarmless holds that text of servers moves no cursor, and that nothing of a secret is shown.
 func TestAFormOfAServerIsHarmless(t *testing.T) {
+	t.Parallel()
 	schema := json.RawMessage(`{"properties":{"a":{"type":"string","title":"T\u001b]0;x\u0007\n✓ paid","description":"D\u001b[2J\nmore","default":"d\u001b[H"},
 		"b":{"enum":["x"],"description":"\u202eturned","title":"\u009b31m"},"c":{"oneOf":[{"const":"y","title":"Y\u001b[1A"}]},"api_key":{"type":"string"},"key":{"type":"string"},
 		"pin":{"type":"string","format":"password","default":"0000"},"page_token":{"type":"string"}}}`)
@@ -123,6 +125,7 @@ func TestAFormOfAServerIsHarmless(t *testing.T) {
 }
 
 func TestAFormEndsWithItsContext(t *testing.T) {
+	t.Parallel()
 	for _, keys := range []string{"\x03", "\x1b", "\x04", ""} { // the last is the end of the input
 		_, _, err := fillWith(t, form{schema: json.RawMessage(`{"properties":{"a":{"type":"string"}}}`)}, keys)
 		if !errors.Is(err, prompt.ErrCancelled) {
@@ -146,6 +149,7 @@ func TestAFormEndsWithItsContext(t *testing.T) {
 
 // TestAFormThatCannotBeRightSaysWhy holds that a schema which nothing fits does not ask for ever.
 func TestAFormThatCannotBeRightSaysWhy(t *testing.T) {
+	t.Parallel()
 	schema := json.RawMessage(`{"properties":{"a":{"type":"integer"}},"anyOf":[{"required":["b"]},{"required":["c"]}],"maxProperties":0}`)
 	_, screen, err := fillWith(t, form{schema: schema, required: true}, "1\r2\r3\r4\r5\r6\r")
 	if _, ok := errors.AsType[*toolargs.UsageError](err); !ok {
@@ -155,6 +159,7 @@ func TestAFormThatCannotBeRightSaysWhy(t *testing.T) {
 
 // TestArgumentsOfPromptsAreAskedFor holds the schema that is made of them.
 func TestArgumentsOfPromptsAreAskedFor(t *testing.T) {
+	t.Parallel()
 	schema := textSchema([]promptArgument{
 		{Name: "code \"x\"", Description: "What to look at", Required: true},
 		{Name: "style", Title: "How"},

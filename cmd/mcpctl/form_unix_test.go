@@ -74,6 +74,7 @@ func (a *asking) finish(code int, received string) string {
 }
 
 func TestAFormAsksForEverythingThatIsRequired(t *testing.T) {
+	t.Parallel()
 	a := callOn(t, nil, "order")
 	a.awaitText("How many are wanted")
 	a.answer("0")
@@ -120,6 +121,7 @@ func TestAFormAsksForEverythingThatIsRequired(t *testing.T) {
 
 // TestAPromptAsksAsACallDoes holds that the line which would have done without comes with it.
 func TestAPromptAsksAsACallDoes(t *testing.T) {
+	t.Parallel()
 	s := onTerminalWith(t, 80, t.TempDir(), nil, "prompt", "demo", "greet")
 	s.awaitText("greet of demo needs more arguments")
 	s.answer("Ada\r")
@@ -129,6 +131,7 @@ func TestAPromptAsksAsACallDoes(t *testing.T) {
 }
 
 func TestAFormAsksOnlyForWhatIsMissing(t *testing.T) {
+	t.Parallel()
 	a := callOn(t, nil, "order", "count=1", "size=s", "express=no:no", "express:=false", "tags[]=new", "email=a@b.c", "ship.lines:=[]",
 		"pin_password=abc", "note=")
 	if out := a.finish(codeUsage, ""); !strings.Contains(out, "express is given twice") {
@@ -145,6 +148,7 @@ func TestAFormAsksOnlyForWhatIsMissing(t *testing.T) {
 }
 
 func TestACancelledFormCallsNothing(t *testing.T) {
+	t.Parallel()
 	for _, keys := range []string{"\x03", "\x1b", "\x04"} {
 		a := callOn(t, nil, "order")
 		a.awaitText("count")
@@ -158,6 +162,7 @@ func TestACancelledFormCallsNothing(t *testing.T) {
 }
 
 func TestWithNobodyToAskAMissingArgumentIsAnError(t *testing.T) {
+	t.Parallel()
 	for _, flags := range [][]string{{"--no-input"}, {"-o", "json"}} {
 		a := callOn(t, nil, "one", flags...)
 		if out := a.finish(codeUsage, ""); !strings.Contains(out, "one: missing required argument a") {
@@ -175,6 +180,7 @@ func TestWithNobodyToAskAMissingArgumentIsAnError(t *testing.T) {
 }
 
 func TestAFormOfADumbTerminalIsLines(t *testing.T) {
+	t.Parallel()
 	a := callOn(t, []string{"TERM=dumb"}, "order", "ship:={\"to\":\"DE\",\"lines\":[]}", "note=")
 	a.awaitText("count, integer")
 	a.answer("x\r")
@@ -201,6 +207,7 @@ func TestAFormOfADumbTerminalIsLines(t *testing.T) {
 }
 
 func TestAPasteKeepsItsLinesAndSpaces(t *testing.T) {
+	t.Parallel()
 	a := callOn(t, nil, "text")
 	a.awaitText("A long text")
 	a.answer("\x1b[200~ one\ttab\r\n  \"two\" = @three \x1b[31m\x1b[201~")
@@ -218,6 +225,7 @@ func TestAPasteKeepsItsLinesAndSpaces(t *testing.T) {
 }
 
 func TestARequiredTextIsNotEmptyByAccident(t *testing.T) {
+	t.Parallel()
 	a := callOn(t, nil, "text")
 	a.awaitText("A long text")
 	a.answer("\r")
@@ -227,6 +235,7 @@ func TestARequiredTextIsNotEmptyByAccident(t *testing.T) {
 }
 
 func TestADryRunAsksToo(t *testing.T) {
+	t.Parallel()
 	a := callOn(t, nil, "one", "--dry-run", "b=2")
 	a.awaitText("integer")
 	a.answer("-1e2\r")

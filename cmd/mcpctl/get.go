@@ -67,16 +67,17 @@ func (a *app) get(cmd *cobra.Command, name string) error {
 	if !ok {
 		return a.notFound(cmd.Context(), c, name)
 	}
-	values := valuesOf(server)
+	values, standing := valuesOf(server), a.standing(cmd.Context(), server)
 	if a.json() {
 		doc := getDocument{Version: documentVersion, serverBody: newServerBody(server), Values: map[string]valueBody{}, Notes: noteTexts(server)}
+		doc.Authorization = standing
 		for _, v := range values {
 			doc.Values[v.key] = valueBody{v.value, v.source}
 		}
 		return a.print(cmd.Context(), doc)
 	}
 	t := render.Table{Columns: []render.Column{{Title: "key", Fixed: true}, {Title: "value"}, {Title: "source", Fixed: true}}}
-	for _, v := range values {
+	for _, v := range append(values, standingValues(standing, time.Now())...) {
 		t.Rows = append(t.Rows, []render.Cell{{Text: v.key, Style: render.Strong}, {Text: v.text}, {Text: v.source, Style: render.Faint}})
 	}
 	if a.screen().Terminal {

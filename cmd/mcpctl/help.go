@@ -26,6 +26,7 @@ type topic struct {
 func topics() []topic {
 	return []topic{
 		{"arguments", "How to write arguments of tools, prompts and templates", topicArguments},
+		{"authorization", "Logins, and the flags for them", topicAuthorization()},
 		{"checks", "What doctor looks at, in its order", topicChecks()},
 		{"config", "The configuration file", topicConfig},
 		{"connecting", "How to say which server, and the flags to reach it", topicConnecting()},
@@ -105,7 +106,7 @@ const helpWidth = 80
 const (
 	// sharedKey is the annotation of a flag about the server, which all commands that reach one share: their help only
 	// names it, and the topic connecting explains it. With the value ownUsage it means something else for this command,
-	// whose help explains it then.
+	// whose help explains it then. With authUsage the topic authorization explains it.
 	sharedKey = "shared"
 	ownUsage  = "own"
 	// askedKey is the annotation of a flag that answers what a server asks. The topic questions explains it.
@@ -163,17 +164,18 @@ func usageText(cmd *cobra.Command) string {
 		}
 		section(group.Title, list.String())
 	}
-	own, asked, shared := flagSections(cmd)
+	own, asked, shared, auth := flagSections(cmd)
 	section("Flags:", own)
 	section("Flags for what the server asks, explained by mcpctl help questions:", asked)
 	section("Flags for the server, explained by mcpctl help connecting:", shared)
+	section("Flags for a login, explained by mcpctl help authorization:", auth)
 	if cmd.HasParent() {
 		section("Global flags, explained by mcpctl help:", flagNames(cmd.Root().PersistentFlags()))
 		return b.String()
 	}
 	var list strings.Builder
 	for _, t := range topics() {
-		fmt.Fprintf(&list, "  %-12s %s\n", t.name, t.short)
+		fmt.Fprintf(&list, "  %-13s %s\n", t.name, t.short)
 	}
 	section("Topics, with mcpctl help TOPIC:", list.String())
 	return b.String()
@@ -194,22 +196,24 @@ func inGroup(cmd *cobra.Command, group string) []*cobra.Command {
 }
 
 // flagSections returns the help of a command's own flags, and the names of those that a topic explains: those that answer
-// what a server asks, and those about the server.
-func flagSections(cmd *cobra.Command) (own, asked, shared string) {
-	ownSet, askedSet, sharedSet := newFlags(), newFlags(), newFlags()
+// what a server asks, those about the server, and those for a login.
+func flagSections(cmd *cobra.Command) (own, asked, shared, auth string) {
+	ownSet, askedSet, sharedSet, authSet := newFlags(), newFlags(), newFlags(), newFlags()
 	cmd.LocalFlags().VisitAll(func(f *pflag.Flag) {
 		about := f.Annotations[sharedKey]
 		switch {
 		case f.Name == "help": // everybody knows
 		case f.Annotations[askedKey] != nil:
 			askedSet.AddFlag(f)
+		case about != nil && about[0] == authUsage:
+			authSet.AddFlag(f)
 		case about != nil && about[0] != ownUsage:
 			sharedSet.AddFlag(f)
 		default:
 			ownSet.AddFlag(explained(f))
 		}
 	})
-	return ownSet.FlagUsagesWrapped(helpWidth), flagNames(askedSet), flagNames(sharedSet)
+	return ownSet.FlagUsagesWrapped(helpWidth), flagNames(askedSet), flagNames(sharedSet), flagNames(authSet)
 }
 
 func newFlags() *pflag.FlagSet { return pflag.NewFlagSet("", pflag.ContinueOnError) }
@@ -366,6 +370,12 @@ const topicEnvironment = `Environment
   XDG_STATE_HOME   where mcpctl/logs keeps what servers write to stderr, for
                    mcpctl logs, and mcpctl/history the lines that were typed
                    in a shell
+  XDG_DATA_HOME    where mcpctl/ keeps logins, if they are kept in files
+  MCPCTL_CREDENTIALS
+                   where logins are kept: keyring, the system's, or file; unset
+                   the keyring where there is one, and else files
+  BROWSER          the command that opens a page for a login, and the only one
+                   that is tried; unset, the platform's own
   NO_COLOR         no colours, when set and not empty
   CLICOLOR, CLICOLOR_FORCE
                    0: no colours; anything else in the second: colours always
@@ -421,11 +431,12 @@ the working directory.
   env, cwd         its environment and working directory
   inherit_env      true, or a list of names: what it gets of the environment
   url, headers     a server that is reached over HTTP
-  auth             auto, none or oauth: when a login may begin; this version
-                   reads the key and does not log in
+  auth             auto: log in when the server asks; none: never; oauth: it
+                   is known to need a login
   oauth            values for a login: client_id, client_secret, scopes,
                    client_metadata_url, grant, private_key, assertion,
-                   redirect_uri or redirect_port, dpop, idp
+                   redirect_uri or redirect_port, dpop, idp: see mcpctl help
+                   authorization
   tls              ca_file: whom to trust beside the system's authorities;
                    cert_file and key_file: the client's certificate (all PEM);
                    server_name: the name in the server's certificate, when

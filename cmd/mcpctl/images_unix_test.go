@@ -76,6 +76,7 @@ func TestImagesOfResourcesAndPrompts(t *testing.T) {
 }
 
 func TestImagesOfAWordThatIsNone(t *testing.T) {
+	t.Parallel()
 	code, out := onTerminalWith(t, 80, t.TempDir(), noTerminal(imagesVariable+"=yes"), "call", "demo", "picture").end()
 	if code != codeUsage || !strings.Contains(out, `MCPCTL_IMAGES: "yes" is none of auto, kitty, iterm, sixel,`) {
 		t.Errorf("exit code %d, terminal %q", code, out)
@@ -85,6 +86,7 @@ func TestImagesOfAWordThatIsNone(t *testing.T) {
 // TestResultsOnATerminal shows the image of an error on standard error's terminal, and what links there are on standard
 // output's.
 func TestResultsOnATerminal(t *testing.T) {
+	t.Parallel()
 	home := t.TempDir()
 	file := filepath.Join(home, "results.json")
 	const results = `{"tools":[{"name":"failing"},{"name":"links"},{"name":"structured"}],"results":{

@@ -28,6 +28,7 @@ func importHome(t *testing.T) (home, file string) {
 }
 
 func TestImportAsksOnce(t *testing.T) {
+	t.Parallel()
 	const before = "# mine\nservers:\n  notes: {command: npx}\n"
 	for _, c := range []struct {
 		name, typed string
@@ -74,6 +75,7 @@ func TestImportAsksOnce(t *testing.T) {
 }
 
 func TestImportOfAFileAsksOnATerminalToo(t *testing.T) {
+	t.Parallel()
 	home, file := importHome(t)
 	term := onTerminalOf(t, 80, home, "import", filepath.Join(home, ".cursor", "mcp.json"), "--config", file)
 	term.awaitText("[y/N] ")
@@ -87,6 +89,7 @@ func TestImportOfAFileAsksOnATerminalToo(t *testing.T) {
 }
 
 func TestImportAsksNothingWhenThereIsNothingToDo(t *testing.T) {
+	t.Parallel()
 	home, file := importHome(t)
 	for n, want := range []string{"added github, search in ", "nothing to import: all of it is there already\n"} {
 		args := []string{"import", "--config", file}
@@ -101,6 +104,7 @@ func TestImportAsksNothingWhenThereIsNothingToDo(t *testing.T) {
 }
 
 func TestTheTableOfImportFitsANarrowTerminal(t *testing.T) {
+	t.Parallel()
 	home, file := importHome(t)
 	_, out := onTerminalOf(t, 40, home, "import", "--config", file, "--dry-run").end()
 	for _, want := range []string{"CLIENT  NAME    TARGET             STATE\n", "cursor  github  npx -y @example", "new\n"} {
@@ -117,6 +121,7 @@ func TestTheTableOfImportFitsANarrowTerminal(t *testing.T) {
 }
 
 func TestASignalDuringTheQuestionOfImport(t *testing.T) {
+	t.Parallel()
 	home, file := importHome(t)
 	term := onTerminalOf(t, 80, home, "import", "--config", file)
 	term.awaitText("[y/N] ")

@@ -124,6 +124,8 @@ type serverBody struct {
 	ConnectTimeoutMS int64  `json:"connect_timeout_ms"`
 	TimeoutMS        int64  `json:"timeout_ms"`
 	Auth             string `json:"auth"`
+	// Authorization is how it stands, nil if there is nothing to tell.
+	Authorization *authorizationBody `json:"authorization,omitempty"`
 
 	State           string     `json:"state,omitempty"`
 	Era             string     `json:"era,omitempty"`
@@ -239,7 +241,9 @@ func (a *app) showServers(ctx context.Context, servers []config.Server) error {
 	if a.json() {
 		doc := listDocument{Version: documentVersion, Config: a.config.Path, Servers: []serverBody{}}
 		for _, s := range servers {
-			doc.Servers = append(doc.Servers, newServerBody(s))
+			b := newServerBody(s)
+			b.Authorization = a.standing(ctx, s)
+			doc.Servers = append(doc.Servers, b)
 		}
 		return a.print(ctx, doc)
 	}
@@ -258,7 +262,16 @@ func (a *app) showServers(ctx context.Context, servers []config.Server) error {
 		{Title: "request", Fixed: true},
 		{Title: "state", Fixed: true},
 	}}
-	for _, s := range servers {
+	// The column is the last, and there only if it tells anything: it has to leave room for the others.
+	standings, tells, now := make([]*authorizationBody, len(servers)), false, time.Now()
+	for i, s := range servers {
+		standings[i] = a.standing(ctx, s)
+		tells = tells || standings[i] != nil
+	}
+	if tells {
+		t.Columns = append(t.Columns, render.Column{Title: "auth", Fixed: true})
+	}
+	for i, s := range servers {
 		limits := session.LimitsFor(s)
 		state, style := "enabled", render.Plain
 		switch {
@@ -275,6 +288,9 @@ func (a *app) showServers(ctx context.Context, servers []config.Server) error {
 			{Text: shortDuration(limits.Request.Value), Style: render.Faint},
 			{Text: state, Style: style},
 		})
+		if tells {
+			t.Rows[i] = append(t.Rows[i], render.Cell{Text: standings[i].words(now), Style: standings[i].style()})
+		}
 	}
 	if err := t.Write(a.out(), a.screen()); err != nil {
 		return err
@@ -398,7 +414,7 @@ func (a *app) look(ctx context.Context, c *checked) (err error) {
 	}
 	defer func() {
 		a.release(ctx, c.server.Name, s, err)
-		a.tellLogin(c.server, err)
+		err = a.needsLogin(c.server, err)
 	}()
 	list, err := listTools(ctx, s, c.server.Name)
 	if err != nil {
@@ -418,7 +434,9 @@ func (a *app) showChecked(ctx context.Context, results []checked) error {
 	case a.json():
 		doc := listDocument{Version: documentVersion, Config: a.config.Path, Servers: []serverBody{}}
 		for _, r := range results {
-			doc.Servers = append(doc.Servers, r.body())
+			b := r.body()
+			b.Authorization = a.standing(ctx, r.server)
+			doc.Servers = append(doc.Servers, b)
 		}
 		return a.print(ctx, doc)
 	case a.global.output == formatName:
@@ -450,6 +468,12 @@ func (a *app) showChecked(ctx context.Context, results []checked) error {
 	}
 	if a.screen().Terminal {
 		a.tellFailures(results)
+	}
+	for _, r := range results {
+		if r.failure != nil && r.failure.login != "" {
+			a.warn("mcpctl: hint: " + r.failure.login + "\n")
+			failed = slices.DeleteFunc(failed, func(name string) bool { return name == toolargs.Quote(r.server.Name) })
+		}
 	}
 	if len(failed) > 0 {
 		a.warn("mcpctl: hint: mcpctl doctor " + a.configWords() + strings.Join(failed, " ") + "\n")

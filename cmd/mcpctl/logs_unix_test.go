@@ -89,6 +89,7 @@ func appendTo(t *testing.T, path, text string) {
 
 // TestLogsFollow waits for a log that does not exist, and follows it when it is put aside.
 func TestLogsFollow(t *testing.T) {
+	t.Parallel()
 	state := t.TempDir()
 	path := filepath.Join(state, "mcpctl", "logs", "demo.log")
 	f := follow(t, state, "logs", "-f", "demo")
@@ -114,6 +115,7 @@ func TestLogsFollow(t *testing.T) {
 
 // TestLogsFollowJSON shows one document a line, and what -n has of the past.
 func TestLogsFollowJSON(t *testing.T) {
+	t.Parallel()
 	state := t.TempDir()
 	path := filepath.Join(state, "mcpctl", "logs", "demo.log")
 	for i := range 5 {
@@ -145,6 +147,7 @@ func TestLogsFollowJSON(t *testing.T) {
 
 // TestLogsOnATerminal shows that what a server wrote cannot act on the terminal, whatever is in the file.
 func TestLogsOnATerminal(t *testing.T) {
+	t.Parallel()
 	home := t.TempDir()
 	appendTo(t, filepath.Join(home, "mcpctl", "logs", "demo.log"), "2026-11-30T08:32:45.123Z 7 | red \x1b[31malert\x1b]0;title\a\n")
 	code, out := onTerminalWith(t, 80, home, []string{"XDG_STATE_HOME=" + home, "NO_COLOR=1"}, "logs", "demo").end()

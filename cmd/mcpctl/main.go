@@ -27,6 +27,16 @@ var (
 // killTime is how long the second Ctrl-C waits for the children to be killed. Sending the signal takes microseconds.
 const killTime = 100 * time.Millisecond
 
+// systemKeyring is the system's keyring.
+type systemKeyring struct{}
+
+func (systemKeyring) Get(service, user string) (string, error) { return keyring.Get(service, user) }
+func (systemKeyring) Set(service, user, secret string) error {
+	return keyring.Set(service, user, secret)
+}
+
+func (systemKeyring) Delete(service, user string) error { return keyring.Delete(service, user) }
+
 func main() {
 	// SIGHUP comes when the terminal is closed: the children have to be ended then, too.
 	// The first signal ends ctx, the second everything, unless somebody has taken the interrupts.
@@ -77,6 +87,7 @@ func main() {
 		home:        home,
 		executable:  executable,
 		readKeyring: keyring.Get,
+		secrets:     systemKeyring{},
 		kill:        kill,
 		interrupt: func() {
 			mine, now := taken.take()

@@ -30,5 +30,6 @@ func TestMain(m *testing.M) {
 		"peak":         peakMemory,
 		"resultserver": resultServe,
 		"argsserver":   argsServe,
+		"visit":        visit,
 	})
 }

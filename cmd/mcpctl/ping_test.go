@@ -71,6 +71,7 @@ func TestASilentServerLosesEachPing(t *testing.T) {
 }
 
 func TestEndsKeepsTheFirstAndTheLast(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct{ n, omitted int }{{0, 0}, {1, 0}, {100, 0}, {101, 0}, {200, 0}, {201, 1}, {299, 99}, {300, 100}, {1234, 1034}} {
 		var e ends[int]
 		var want []int

@@ -98,6 +98,7 @@ func (p *pinging) interrupt() {
 }
 
 func TestPingEndsWithItsSumAfterCtrlC(t *testing.T) {
+	t.Parallel()
 	p := startPing(t, "demo", "-c", "1000000", "-i", "10ms")
 	p.await("seq=3 ping time=")
 	p.interrupt()
@@ -132,6 +133,7 @@ func demoOverHTTP(t *testing.T) (url string, server *exec.Cmd) {
 
 // TestAServerThatGoesAwayForGood loses pings from then on, and the exit code tells, also after Ctrl-C.
 func TestAServerThatGoesAwayForGood(t *testing.T) {
+	t.Parallel()
 	url, server := demoOverHTTP(t)
 	p := startPing(t, url, "-c", "1000000", "-i", "10ms", "--session-wait", "300ms")
 	p.await("seq=2 ping time=")
@@ -155,6 +157,7 @@ func TestAServerThatGoesAwayForGood(t *testing.T) {
 
 // TestTheDeadlineFindsTheServerAway is no success, although the one ping that met it was still waiting.
 func TestTheDeadlineFindsTheServerAway(t *testing.T) {
+	t.Parallel()
 	url, server := demoOverHTTP(t)
 	p := startPing(t, url, "-c", "1000000", "-i", "10ms", "-w", "5s")
 	p.await("seq=2 ping time=")
@@ -175,6 +178,7 @@ func TestTheDeadlineFindsTheServerAway(t *testing.T) {
 
 // TestAChildThatIsKilledBetweenTwoPings is replaced, and no ping is lost.
 func TestAChildThatIsKilledBetweenTwoPings(t *testing.T) {
+	t.Parallel()
 	pidFile := filepath.Join(t.TempDir(), "pid")
 	// A dollar is written twice, because mcpctl replaces variables.
 	p := startPing(t, "-c", "1000000", "-i", "10ms", "--", "sh", "-c", `echo $$$$ > "$0"; exec mcpctl demo-server`, pidFile)
@@ -206,6 +210,7 @@ func TestAChildThatIsKilledBetweenTwoPings(t *testing.T) {
 
 // TestPingIntoAClosedPipeEndsQuietly is what head does.
 func TestPingIntoAClosedPipeEndsQuietly(t *testing.T) {
+	t.Parallel()
 	r, w, err := os.Pipe()
 	if err != nil {
 		t.Fatal(err)
@@ -265,6 +270,7 @@ const ctrlC = "\x03"
 
 // TestPingOnATerminalGoesOnUntilCtrlC presses the key, in the middle of a series that nobody has set an end to.
 func TestPingOnATerminalGoesOnUntilCtrlC(t *testing.T) {
+	t.Parallel()
 	term := onTerminalOf(t, 80, t.TempDir(), "ping", "demo", "-i", "10ms")
 	term.awaitText("seq=6 ")
 	term.answer(ctrlC)
@@ -280,6 +286,7 @@ func TestPingOnATerminalGoesOnUntilCtrlC(t *testing.T) {
 
 // TestNoLineOfPingIsWiderThanTheTerminal meets a lost session, and a loss with a long reason.
 func TestNoLineOfPingIsWiderThanTheTerminal(t *testing.T) {
+	t.Parallel()
 	for _, columns := range []uint16{24, 40, 80} {
 		for _, name := range []string{"session-404-restart", "session-always-dead", "ping-odd-error"} {
 			server := serveFault(t, name)
@@ -316,6 +323,7 @@ func serveFault(t *testing.T, name string) (url string) {
 
 // TestALiveLineWhileReconnecting tells what is going on while a server is away, and makes room for the lines that follow.
 func TestALiveLineWhileReconnecting(t *testing.T) {
+	t.Parallel()
 	url, server := demoOverHTTP(t)
 	term := onTerminalOf(t, 100, t.TempDir(), "ping", url, "-i", "10ms")
 	term.awaitText("seq=2 ")

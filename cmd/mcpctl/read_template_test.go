@@ -13,6 +13,7 @@ import (
 
 // TestTemplatesAreFilledIn holds all four levels of RFC 6570, and which variables may be left out.
 func TestTemplatesAreFilledIn(t *testing.T) {
+	t.Parallel()
 	for _, tt := range []struct {
 		template string
 		words    []string
@@ -157,6 +158,7 @@ func TestALongListIsReadInNoTime(t *testing.T) {
 }
 
 func TestConcerns(t *testing.T) {
+	t.Parallel()
 	for _, tt := range []struct {
 		told, watched string
 		want          bool
@@ -176,6 +178,7 @@ func TestConcerns(t *testing.T) {
 }
 
 func TestParseCompletion(t *testing.T) {
+	t.Parallel()
 	for raw, want := range map[string]string{
 		`{"completion":{"values":["a","b"],"total":5,"hasMore":true}}`: "[a b] 5 true",
 		`{"completion":{"values":[]}}`:                                 "[] -1 false",

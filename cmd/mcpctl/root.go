@@ -112,12 +112,16 @@ func newRootCmd(a *app) *cobra.Command {
 	a.registerFrom(logs)
 	// The order is that of the help.
 	add(groupServers, newAddCmd(a), newImportCmd(a), newExportCmd(a), list, get, newSetCmd(a), newRenameCmd(a), newRemoveCmd(a), newEnableCmd(a), newDisableCmd(a))
+	login := newLoginCmd(a)
+	a.registerBrowser(login)
+	add(groupServers, login, newLogoutCmd(a))
 	add(groupUse, tools, call)
 	add(groupUse, resources, read, prompts, prompt, complete)
 	add(groupUse, tasks, task)
 	add(groupUse, shell)
 	add(groupTrouble, doctor, ping, logs)
 	add(groupOther, newConfigCmd(a), newCompletionCmd(), newVersionCmd(a), newDemoServerCmd(a))
+	a.registerBrowser(root.Commands()...)
 	help := newHelpCmd(a)
 	help.GroupID = groupOther
 	root.SetHelpCommand(help)
@@ -171,6 +175,9 @@ func (a *app) prepare(cmd *cobra.Command) error {
 			level = slog.LevelDebug
 		}
 		a.logger = slog.New(slog.NewTextHandler(a.errOut(), &slog.HandlerOptions{Level: level}))
+	}
+	if err := a.allowLogin(cmd); err != nil {
+		return err
 	}
 	if a.shell != nil {
 		return a.shell.prepare(cmd)

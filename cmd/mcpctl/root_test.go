@@ -38,6 +38,7 @@ func walk(cmd *cobra.Command, visit func(*cobra.Command)) {
 }
 
 func TestEveryCommandIsExplained(t *testing.T) {
+	t.Parallel()
 	a, root := newTestApp(t)
 	root.InitDefaultHelpCmd()
 	verbPhrase := regexp.MustCompile(`^[A-Z][^.]*$`)
@@ -82,6 +83,7 @@ func TestEveryCommandIsExplained(t *testing.T) {
 }
 
 func TestEveryFlagIsExplained(t *testing.T) {
+	t.Parallel()
 	_, root := newTestApp(t)
 	walk(root, func(cmd *cobra.Command) {
 		cmd.InitDefaultHelpFlag()
@@ -94,6 +96,7 @@ func TestEveryFlagIsExplained(t *testing.T) {
 }
 
 func TestPlaceholdersInHelpAreNoValues(t *testing.T) {
+	t.Parallel()
 	_, root := newTestApp(t)
 	root.InitDefaultHelpCmd()
 	for _, finished := range []bool{false, true, true} {
@@ -134,6 +137,7 @@ func TestPlaceholdersInHelpAreNoValues(t *testing.T) {
 }
 
 func TestFlagsAreCompleted(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		words []string
 		want  []string
@@ -160,6 +164,7 @@ func TestFlagsAreCompleted(t *testing.T) {
 }
 
 func TestNoMarksInCompletions(t *testing.T) {
+	t.Parallel()
 	_, root := newTestApp(t)
 	finishFlags(root)
 	walk(root, func(cmd *cobra.Command) {
@@ -172,6 +177,7 @@ func TestNoMarksInCompletions(t *testing.T) {
 }
 
 func TestHelpTopicsTellOfEveryExitCode(t *testing.T) {
+	t.Parallel()
 	for _, class := range []string{
 		classFailed, classUsage, classConfig, classConnect, classProtocol, classSession, classBusy, classAuth, classTool,
 		classTimeout, classUnknownOutcome, classInterrupted,
@@ -185,6 +191,7 @@ func TestHelpTopicsTellOfEveryExitCode(t *testing.T) {
 // TestTopicsExplainSharedFlags holds that each flag which the help of a command only names is explained by the topic that
 // it points to.
 func TestTopicsExplainSharedFlags(t *testing.T) {
+	t.Parallel()
 	_, root := newTestApp(t)
 	walk(root, func(cmd *cobra.Command) {
 		cmd.LocalFlags().VisitAll(func(f *pflag.Flag) {
@@ -192,6 +199,8 @@ func TestTopicsExplainSharedFlags(t *testing.T) {
 			switch about := f.Annotations[sharedKey]; {
 			case f.Annotations[askedKey] != nil:
 				text = topicQuestions()
+			case about != nil && about[0] == authUsage:
+				text = topicAuthorization()
 			case about != nil && about[0] != ownUsage:
 				text = topicConnecting()
 			default:
@@ -209,6 +218,7 @@ func TestTopicsExplainSharedFlags(t *testing.T) {
 
 // TestHelpIsInTheOrderOfUse holds that what people need first comes first, in the shell, too.
 func TestHelpIsInTheOrderOfUse(t *testing.T) {
+	t.Parallel()
 	_, root := newTestApp(t)
 	text := helpText(root)
 	last := -1
@@ -223,6 +233,7 @@ func TestHelpIsInTheOrderOfUse(t *testing.T) {
 
 // TestTopicsFit shows that no line of a help topic is wider than a terminal.
 func TestTopicsFit(t *testing.T) {
+	t.Parallel()
 	const columns = 80
 	for _, topic := range topics() {
 		for line := range strings.Lines(topic.text) {
@@ -235,6 +246,7 @@ func TestTopicsFit(t *testing.T) {
 
 // TestTopicNamesEachClient holds that no client is read in silence.
 func TestTopicNamesEachClient(t *testing.T) {
+	t.Parallel()
 	words := strings.Join(strings.Fields(topicConfig), " ")
 	for _, f := range config.Clients() {
 		if !strings.Contains(words, f.Title) {

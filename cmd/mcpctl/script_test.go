@@ -45,6 +45,8 @@ func TestScripts(t *testing.T) {
 			e.Setenv("HOME", home)
 			e.Setenv("XDG_CONFIG_HOME", filepath.Join(home, ".config"))
 			e.Setenv("XDG_CACHE_HOME", filepath.Join(home, ".cache"))
+			e.Setenv("XDG_DATA_HOME", filepath.Join(home, ".local", "share"))
+			e.Setenv("MCPCTL_CREDENTIALS", "file")
 			e.Setenv("CONFIG", filepath.Join(home, ".config", "mcpctl", "config.yaml"))
 			e.Setenv("NO_COLOR", "1")
 			e.Setenv("GORACE", raceOptions)
@@ -56,6 +58,7 @@ func TestScripts(t *testing.T) {
 			"fault": scriptFault,
 			"json":  scriptJSON,
 			"mode":  scriptMode,
+			"args":  scriptArgs,
 			"tasks": labs.serve, "asked": labs.asked, "running": labs.running,
 		},
 	})

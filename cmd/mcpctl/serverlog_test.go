@@ -8,6 +8,7 @@ import (
 // TestTheStreamOfNotificationsIsOpenedOnRequest is OP-09: a call opens none by itself, nor with -v; with --log-level it does,
 // and what comes there is shown.
 func TestTheStreamOfNotificationsIsOpenedOnRequest(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		flags  []string
 		opened bool
@@ -30,6 +31,7 @@ func TestTheStreamOfNotificationsIsOpenedOnRequest(t *testing.T) {
 }
 
 func TestALogMessageIsBounded(t *testing.T) {
+	t.Parallel()
 	long := logText([]byte(`"` + strings.Repeat("é", 100_000) + `"`))
 	if n := len([]rune(long)); n != mostLogged+1 || !strings.HasSuffix(long, "é…") {
 		t.Errorf("%d characters: %.20q", n, long)

@@ -174,6 +174,7 @@ func newShell(a *app, flags *pflag.FlagSet) *shellState {
 	var kinds interactionFlags
 	known := pflag.NewFlagSet("", pflag.ContinueOnError)
 	kinds.register(known)
+	registerBrowserOn(known, new(loginFlags))
 	known.VisitAll(func(f *pflag.Flag) {
 		if mine := flags.Lookup(f.Name); mine != nil && mine.Changed {
 			sh.defaults = append(sh.defaults, mine)
@@ -253,9 +254,8 @@ func (sh *shellState) use(ctx context.Context, server config.Server) (*session.S
 	stop()
 	a.used = s
 	if err != nil {
-		a.tellLogin(server, err)
 		sh.forget(name)
-		return nil, err
+		return nil, a.needsLogin(server, err)
 	}
 	sh.mu.Lock()
 	sh.held = slices.DeleteFunc(sh.held, func(h config.Server) bool { return h.Name == name })
@@ -361,9 +361,7 @@ func (sh *shellState) with(ctx context.Context, server config.Server, fn func(*s
 	if err := sh.askForLogs(ctx, s); err != nil {
 		return true, err
 	}
-	err = fn(s)
-	sh.a.tellLogin(server, err)
-	return true, err
+	return true, sh.a.needsLogin(server, fn(s))
 }
 
 // askForLogs asks a server for the log messages that the line wants, if others were wanted before.

@@ -90,6 +90,7 @@ func (sh *shellState) run(ctx context.Context, words []string) int {
 	}
 	a.io.Out = sh.out
 	sh.remember()
+	a.asks.Store(nil) // nobody expects a question between the lines
 	return code
 }
 

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"net/url"
 	"slices"
 	"strings"
 	"sync"
@@ -182,6 +183,12 @@ func (sh *shellState) secret(text string) bool {
 				return true
 			}
 		}
+		if i > 0 && slices.Contains(secretFlags(), strings.TrimPrefix(words[i-1], "--")) && !strings.HasPrefix(word, "@") && !strings.Contains(word, "${") {
+			return true
+		}
+		if isCallback(word) {
+			return true
+		}
 		key, value, assigned := strings.Cut(word, "=")
 		if config.LooksSecretValue(word) || assigned && config.LooksSecretValue(value) {
 			return true
@@ -196,6 +203,13 @@ func (sh *shellState) secret(text string) bool {
 		}
 	}
 	return false
+}
+
+// isCallback reports whether a word is the address that a browser comes back to after a login, which holds its code: people
+// paste it where they should not.
+func isCallback(word string) bool {
+	u, err := url.Parse(word)
+	return err == nil && u.Query().Has("code") && u.Query().Has("state")
 }
 
 // letterOf reports whether a character can be part of a name.

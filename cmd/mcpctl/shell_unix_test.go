@@ -89,6 +89,7 @@ const ctrlD, ctrlR, tab = "\x04", "\x12", "\t"
 
 // TestAPersonInAShell completes, calls, stops a call, and leaves.
 func TestAPersonInAShell(t *testing.T) {
+	t.Parallel()
 	for _, columns := range []uint16{40, 80} {
 		s := shellOn(t, columns, t.TempDir(), "demo")
 		s.then("", "demo> ")
@@ -125,6 +126,7 @@ func TestAPersonInAShell(t *testing.T) {
 
 // TestHistoryOfAShell is there in the next run, and has no secrets.
 func TestHistoryOfAShell(t *testing.T) {
+	t.Parallel()
 	home := t.TempDir()
 	s := shellOn(t, 80, home, "demo")
 	s.then("", "demo> ")
@@ -160,6 +162,7 @@ func TestHistoryOfAShell(t *testing.T) {
 
 // TestASecondCtrlCEndsEverything when the line that the first one ends has not given up.
 func TestASecondCtrlCEndsEverything(t *testing.T) {
+	t.Parallel()
 	var now lineAtWork
 	var taken interrupts
 	if mine, all := taken.take(); mine || all {
@@ -189,6 +192,7 @@ func TestAShellTellsOfALostSession(t *testing.T) {
 	pidFile := filepath.Join(t.TempDir(), "pid")
 	s := shellOn(t, 100, t.TempDir(), "--", "sh", "-c", `echo $$$$ > "$0"; exec mcpctl demo-server`, pidFile)
 	s.then("", "> ")
+	s.line("call echo message=first", "first\r\n") // the session is there
 	s.then("call echo message=ab", "message=ab")
 	kill(t, pidFile)
 	s.then("", "the session was lost (")
@@ -254,6 +258,7 @@ func addColour(server *mcp.Server, name string) {
 
 // TestAShellNoticesThatToolsChanged while somebody types, and completes with the new ones.
 func TestAShellNoticesThatToolsChanged(t *testing.T) {
+	t.Parallel()
 	url, server := changing(t)
 	s := shellOn(t, 80, t.TempDir(), url)
 	s.then("", "> ")
@@ -277,6 +282,7 @@ func TestAShellNoticesThatToolsChanged(t *testing.T) {
 
 // TestACompletionAsksTheServer for the values of a prompt's arguments and of a template's variables, and quotes them.
 func TestACompletionAsksTheServer(t *testing.T) {
+	t.Parallel()
 	url, server := changing(t)
 	server.AddResourceTemplate(&mcp.ResourceTemplate{Name: "wall", URITemplate: "wall://{colour}/top"},
 		func(context.Context, *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
@@ -320,6 +326,7 @@ func TestACompletionAsksTheServer(t *testing.T) {
 
 // TestAShellIsReadAsItGoes by a driver that waits for each answer, while sessions are lost behind its back.
 func TestAShellIsReadAsItGoes(t *testing.T) {
+	t.Parallel()
 	pidFile := filepath.Join(t.TempDir(), "pid")
 	d := drive(t, "-o", "json", "--", "sh", "-c", `echo $$$$ > "$0"; exec mcpctl demo-server`, pidFile)
 	type answer struct {
@@ -412,6 +419,7 @@ func (d *driver) ask(line string) []byte {
 
 // TestCtrlCEndsAScript while a call runs, and while it waits for a line.
 func TestCtrlCEndsAScript(t *testing.T) {
+	t.Parallel()
 	for _, line := range []string{"call slow seconds=60", "# nothing"} {
 		d := drive(t, "demo")
 		d.ask("call echo message=a")
@@ -430,6 +438,7 @@ func TestCtrlCEndsAScript(t *testing.T) {
 
 // TestAShellDoesNotGrow over many lines.
 func TestAShellDoesNotGrow(t *testing.T) {
+	t.Parallel()
 	if testing.Short() || raceAllowance > 0 {
 		t.Skip("takes a while")
 	}
@@ -480,6 +489,7 @@ func TestLinesLeaveNothingBehind(t *testing.T) {
 
 // TestAShellSaysWhatWasAskedFor opens a fresh session, which is no loss.
 func TestAShellSaysWhatWasAskedFor(t *testing.T) {
+	t.Parallel()
 	s := shellOn(t, 80, t.TempDir(), "demo")
 	s.then("", "demo> ")
 	s.line("reconnect", "demo: a fresh session, opened in ")

@@ -108,6 +108,7 @@ to one. The lines that follow are for it.`,
 		},
 	}
 	o.register(cmd.Flags())
+	registerBrowserOn(cmd.Flags(), &sh.a.asksAs)
 	return cmd
 }
 

@@ -41,6 +41,7 @@ func awaitHandler(t *testing.T, pid int) {
 
 // TestCtrlCWhileInputIsRead ends a command whose arguments nobody types.
 func TestCtrlCWhileInputIsRead(t *testing.T) {
+	t.Parallel()
 	in, held, err := os.Pipe()
 	if err != nil {
 		t.Fatal(err)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -41,6 +42,7 @@ type entryFlags struct {
 	sessionWait    durationValue
 	skipPreflight  bool
 	networkFlags
+	authFlags
 }
 
 // serverFlags are the flags of a command that contacts servers.
@@ -62,7 +64,9 @@ func share(flags *pflag.FlagSet, key string, register func(*pflag.FlagSet)) {
 	mine := pflag.NewFlagSet("", pflag.ContinueOnError)
 	register(mine)
 	mine.VisitAll(func(f *pflag.Flag) {
-		f.Annotations = map[string][]string{key: {""}}
+		if f.Annotations[key] == nil {
+			mark(f, key, "")
+		}
 		flags.AddFlag(f)
 	})
 }
@@ -77,6 +81,7 @@ func (f *entryFlags) registerEntry(flags *pflag.FlagSet) {
 	flags.VarP(&f.transport, "transport", "t", "one of `auto`, http, sse, stdio")
 	flags.StringVar(&f.protocol, "protocol", "", "speak this protocol `version`")
 	f.registerNetwork(flags)
+	f.registerAuth(flags)
 	flags.BoolVar(&f.skipPreflight, "skip-preflight", false, "leave all verdicts to the handshake")
 }
 
@@ -149,6 +154,9 @@ func (f *entryFlags) apply(flags *pflag.FlagSet, server *config.Server) error {
 	set("timeout", "timeout", func() { server.Timeout = f.timeout.Duration })
 	set("max-timeout", "max_timeout", func() { server.MaxTimeout = f.maxTimeout.Duration })
 	f.applyNetwork(set, server)
+	if err := f.applyAuth(flags, set, server); err != nil {
+		return err
+	}
 	set("wait", "wait", func() { server.Wait = f.wait.Duration })
 	set("session-wait", "session_wait", func() { server.SessionWait = f.sessionWait.Duration })
 	set("skip-preflight", "skip_preflight", func() { server.SkipPreflight = f.skipPreflight })
@@ -185,9 +193,12 @@ func (f *entryFlags) misfit(flags *pflag.FlagSet, server config.Server) error {
 		if server.Transport == config.TransportStdio {
 			return usagef("--transport stdio: %s is reached by URL", server.Name).hint("to start a command: --stdio \"COMMAND LINE\"")
 		}
-		return f.networkFit(flags, server)
+		return cmp.Or(f.networkFit(flags, server), f.authFit(flags, server))
 	}
 	if err := f.networkMisfit(flags, server); err != nil {
+		return err
+	}
+	if err := f.authMisfit(flags, server); err != nil {
 		return err
 	}
 	if flags.Changed("header") {
@@ -529,6 +540,9 @@ func (a *app) override(cmd *cobra.Command, f *serverFlags, server config.Server)
 	if server.Err != nil {
 		return server, nil //nolint:nilerr // what is wrong with an entry is told by whoever uses it
 	}
+	if err := a.literalSecret(cmd.Flags(), server.Name); err != nil {
+		return server, err
+	}
 	if err := f.apply(cmd.Flags(), &server); err != nil {
 		return server, err
 	}
@@ -606,7 +620,7 @@ func (a *app) expand(server config.Server) (config.Server, error) {
 // dialer opens sessions for questions about a server's health.
 func (a *app) dialer() *session.Dialer {
 	a.dialers.Do(func() {
-		a.fresh, a.quick = a.newDialer(), a.newDialer()
+		a.fresh, a.quick = a.newDialer(a.unaskedAuthorizer), a.newDialer(a.authorizer)
 		a.quick.CacheDir = config.CacheDir(a.lookup)
 	})
 	return a.fresh
@@ -618,7 +632,7 @@ func (a *app) quickDialer() *session.Dialer {
 	return a.quick
 }
 
-func (a *app) newDialer() *session.Dialer {
+func (a *app) newDialer(authorizer func(config.Server) session.Authorizer) *session.Dialer {
 	d := &session.Dialer{
 		ClientName:    "mcpctl",
 		ClientVersion: a.build.version,
@@ -626,7 +640,7 @@ func (a *app) newDialer() *session.Dialer {
 		Kill:          a.kill,
 		Mask:          a.redact.String,
 		LogDir:        config.LogDir(a.lookup),
-		OAuth:         a.authorizer,
+		OAuth:         authorizer,
 		OnWait: func(server string, wait time.Duration, why *session.Error) {
 			asked := ""
 			if why.RetryAfter > 0 {
@@ -705,8 +719,8 @@ func (a *app) with(ctx context.Context, server config.Server, fn func(*session.S
 	}
 	defer func() {
 		a.release(ctx, server.Name, s, err)
-		a.tellLogin(server, err)
 		a.tellEnd(server.Name, s)
+		err = a.needsLogin(server, err)
 	}()
 	a.used = s
 	if err := a.askForLogs(ctx, s); err != nil {

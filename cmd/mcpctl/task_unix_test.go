@@ -79,6 +79,7 @@ func TestCtrlCCancelsATask(t *testing.T) {
 
 // TestCtrlCLeavesATaskPickedUp shows that who waits for a task of an earlier line ends the wait and not the task.
 func TestCtrlCLeavesATaskPickedUp(t *testing.T) {
+	t.Parallel()
 	srv, err := faultlab.ServeTasks(faultlab.TaskOptions{})
 	if err != nil {
 		t.Fatal(err)

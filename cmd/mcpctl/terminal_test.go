@@ -99,6 +99,7 @@ func (term *terminal) answer(text string) {
 }
 
 func TestTablesAreCutToTheWidthOfATerminal(t *testing.T) {
+	t.Parallel()
 	code, out := onTerminal(t, t.TempDir(), "tools", "demo").end()
 	if code != 0 {
 		t.Fatalf("exit code %d: %s", code, out)
@@ -125,6 +126,7 @@ const wide = `servers:
 `
 
 func TestNoLineOfATableIsWiderThanTheTerminal(t *testing.T) {
+	t.Parallel()
 	home := t.TempDir()
 	file := filepath.Join(home, "c.yaml")
 	if err := os.WriteFile(file, []byte(wide), 0o600); err != nil {
@@ -162,6 +164,7 @@ func TestNoLineOfATableIsWiderThanTheTerminal(t *testing.T) {
 }
 
 func TestACheckTellsOfFailuresInALineEach(t *testing.T) {
+	t.Parallel()
 	home := t.TempDir()
 	file := filepath.Join(home, "c.yaml")
 	config := "servers:\n"
@@ -193,12 +196,14 @@ func withoutLive(out string) string {
 }
 
 func TestTextOnATerminalEndsItsLine(t *testing.T) {
+	t.Parallel()
 	if _, out := onTerminal(t, t.TempDir(), "call", "demo", "echo", "message=hi").end(); withoutLive(out) != "hi\n" {
 		t.Errorf("got %q", out)
 	}
 }
 
 func TestTextFromServersNeverMovesTheCursor(t *testing.T) {
+	t.Parallel()
 	_, out := onTerminal(t, t.TempDir(), "call", "demo", "echo", "message=one\x1b[2J\x1b]0;title\x07 two\u202e").end()
 	if withoutLive(out) != "one two\n" {
 		t.Errorf("got %q", out)
@@ -210,6 +215,7 @@ func TestTextFromServersNeverMovesTheCursor(t *testing.T) {
 }
 
 func TestRemoveAsksOnATerminal(t *testing.T) {
+	t.Parallel()
 	home := t.TempDir()
 	file := filepath.Join(home, "c.yaml")
 	config := "servers:\n  notes: {command: npx}\n"
@@ -235,6 +241,7 @@ func TestRemoveAsksOnATerminal(t *testing.T) {
 }
 
 func TestALiveLineIsTakenAwayAgain(t *testing.T) {
+	t.Parallel()
 	_, out := onTerminal(t, t.TempDir(), "call", "demo", "slow", "seconds=1").end()
 	if !strings.Contains(out, " of 1.0 s ██") || !strings.HasSuffix(out, "\r\x1b[Kwaited 1s\n") {
 		t.Errorf("got %q", out)
@@ -251,20 +258,20 @@ func startSlow(t *testing.T) (cmd *exec.Cmd, server int, stderr *bytes.Buffer) {
 	if err := os.WriteFile(script, []byte("echo $$ > "+dir+"/pid\nmcpctl demo-server\n"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	cmd = exec.CommandContext(t.Context(), "mcpctl", "call", "--stdio", "sh "+script, "slow", "seconds=60", "-o", "json")
+	cmd = exec.CommandContext(t.Context(), "mcpctl", "call", "--stdio", "sh "+script, "slow", "seconds=60", "-o", "json", "--trace", filepath.Join(dir, "trace"))
 	cmd.Env = append(os.Environ(), "HOME="+dir, "XDG_CONFIG_HOME="+dir)
 	stderr = new(bytes.Buffer)
 	cmd.Stderr = stderr
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	deadline := time.Now().Add(10 * time.Second)
+	deadline := time.Now().Add(30 * time.Second)
 	for time.Now().Before(deadline) {
-		if raw, err := os.ReadFile(filepath.Join(dir, "pid")); err == nil && bytes.HasSuffix(raw, []byte("\n")) {
+		trace, _ := os.ReadFile(filepath.Join(dir, "trace"))
+		if raw, err := os.ReadFile(filepath.Join(dir, "pid")); err == nil && bytes.Contains(trace, []byte("tools/call")) {
 			for _, c := range bytes.TrimSpace(raw) {
 				server = 10*server + int(c-'0')
 			}
-			time.Sleep(500 * time.Millisecond) // for the handshake and the list; the call follows
 			return cmd, server, stderr
 		}
 		time.Sleep(20 * time.Millisecond) // polls another process
@@ -286,6 +293,7 @@ func groupIsGone(t *testing.T, pid int) {
 }
 
 func TestCtrlCEndsACallAndItsServer(t *testing.T) {
+	t.Parallel()
 	for _, signal := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM} {
 		cmd, server, stderr := startSlow(t)
 		start := time.Now()
@@ -307,6 +315,7 @@ func TestCtrlCEndsACallAndItsServer(t *testing.T) {
 }
 
 func TestASecondCtrlCKillsAtOnce(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	// A server that ignores the end of its input and SIGTERM takes the longest time to end.
 	script := filepath.Join(dir, "server.sh")
@@ -346,6 +355,7 @@ func TestASecondCtrlCKillsAtOnce(t *testing.T) {
 }
 
 func TestABrokenPipeEndsQuietly(t *testing.T) {
+	t.Parallel()
 	r, w, err := os.Pipe()
 	if err != nil {
 		t.Fatal(err)
@@ -365,6 +375,7 @@ func TestABrokenPipeEndsQuietly(t *testing.T) {
 // TestSoakOnATerminal shows a soak on a terminal: a live line that tells how it stands, and after Ctrl-C, at once, what was
 // measured until then, on 80 columns.
 func TestSoakOnATerminal(t *testing.T) {
+	t.Parallel()
 	server, err := faultlab.Healthy().Serve(faultlab.HTTPOptions{})
 	if err != nil {
 		t.Fatal(err)
@@ -411,6 +422,7 @@ func TestSoakOnATerminal(t *testing.T) {
 
 // TestDoctorTellsHowFarItIs shows the live line while several servers are examined, and that it gives way to the report.
 func TestDoctorTellsHowFarItIs(t *testing.T) {
+	t.Parallel()
 	home := t.TempDir()
 	file := filepath.Join(home, "c.yaml")
 	config := "servers: {refused: {url: 'http://127.0.0.1:1/mcp'}, silent: {command: sleep, args: ['30'], connect_timeout: 1500ms}}"

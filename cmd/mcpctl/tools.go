@@ -174,7 +174,13 @@ func (a *app) tools(ctx context.Context, s *session.Supervisor, server config.Se
 	if err != nil {
 		return toolList{}, err
 	}
-	return readTools(list, server), nil
+	found := readTools(list, server)
+	for _, t := range found.tools {
+		if problem := headerProblem(s, t.schema); problem != "" {
+			found.problems = append(found.problems, fmt.Sprintf("the tool %q cannot be called over HTTP: %s", t.name, problem))
+		}
+	}
+	return found, nil
 }
 
 // readTools reads a list, and leaves out what the server's entry does not let through.

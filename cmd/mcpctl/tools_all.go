@@ -152,8 +152,8 @@ func (a *app) listBeside(ctx context.Context, server config.Server) (list toolLi
 	}
 	defer func() {
 		a.release(ctx, server.Name, s, err)
-		a.tellLogin(server, err)
 		a.tellEnd(server.Name, s)
+		err = a.needsLogin(server, err)
 	}()
 	return a.tools(ctx, s, server)
 }

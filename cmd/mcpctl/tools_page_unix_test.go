@@ -105,6 +105,7 @@ func TestExamplesOfTheLaboratoryAreValid(t *testing.T) {
 
 // TestListingAllIsInterrupted ends mcpctl tools --all while one server does not answer: what the other said is shown.
 func TestListingAllIsInterrupted(t *testing.T) {
+	t.Parallel()
 	home := t.TempDir()
 	file := filepath.Join(home, "c.yaml")
 	const servers = "servers:\n  fast: {command: mcpctl, args: [demo-server]}\n  silent: {command: sleep, args: ['60']}\n"

@@ -73,6 +73,12 @@ func habits() []habit {
 		table = append(table, habit{[]string{word}, []string{"shell"}})
 	}
 	table = append(table, habit{[]string{"edit"}, []string{"config", "edit"}})
+	for _, word := range []string{"auth", "authenticate", "authorize", "signin", "sign-in"} {
+		table = append(table, habit{[]string{word}, []string{"login"}})
+	}
+	for _, word := range []string{"signout", "sign-out", "deauthorize", "revoke"} {
+		table = append(table, habit{[]string{word}, []string{"logout"}})
+	}
 	for _, word := range []string{"test", "check", "probe", "diagnose", "inspect", "connect"} {
 		table = append(table, habit{[]string{word}, []string{"doctor"}})
 	}
@@ -96,6 +102,13 @@ func wholeObject() []string {
 // unknownCommand is the error for a first word that is no command.
 func (a *app) unknownCommand(root *cobra.Command, args []string) error {
 	word, ctx := args[0], root.Context()
+	if word == "auth" && len(args) > 1 && slices.Contains([]string{"login", "logout", "status"}, args[1]) {
+		e := usagef("there is no command %q", word+" "+args[1])
+		if args[1] == "status" {
+			return e.hint("mcpctl list shows how each login stands")
+		}
+		return e.hint("%s", a.corrected(word))
+	}
 	for _, h := range habits() {
 		if word == h.typed[0] {
 			return usagef("there is no command %q", word).hint("%s", a.corrected(word, h.meant...))
@@ -651,6 +664,13 @@ func secretReference(server, header, value string) string {
 // variableFor makes a name for the variable that holds a secret of a server.
 func variableFor(server, name string) string { return config.VariableFor(server, name) }
 
+// hideSecret makes a value of a secret flag masked, unless it only says where the secret is.
+func (a *app) hideSecret(value string) {
+	if value != "" && !strings.HasPrefix(value, "@") && !strings.Contains(value, "${") {
+		a.redact.Add(value)
+	}
+}
+
 // hideSecretWords makes the secrets among the words of the command line, and those of the environment's proxies, masked in whatever is said about them.
 func (a *app) hideSecretWords() {
 	add := func(s config.Server) {
@@ -672,6 +692,18 @@ func (a *app) hideSecretWords() {
 			_, value, _ = strings.Cut(word, "=")
 		case strings.HasPrefix(word, "-H") && len(word) > 2, strings.HasPrefix(word, "-e") && len(word) > 2:
 			value = word[2:]
+		case strings.HasPrefix(word, "--") && slices.Contains(secretFlags(), word[2:]) && i+1 < len(a.args):
+			a.hideSecret(a.args[i+1])
+			continue
+		case strings.HasPrefix(word, "--") && strings.Contains(word, "=") && slices.Contains(secretFlags(), word[2:strings.Index(word, "=")]):
+			a.hideSecret(word[strings.Index(word, "=")+1:])
+			continue
+		case strings.HasPrefix(word, "oauth.") && strings.Contains(word, "="):
+			key, value, _ := strings.Cut(word, "=")
+			if slices.ContainsFunc(authKeys(), func(k authKey) bool { return k.secret && k.key == strings.TrimSuffix(key, ":") }) {
+				a.hideSecret(value)
+			}
+			continue
 		case word == "--proxy" && i+1 < len(a.args):
 			a.redact.Add(config.ProxySecrets(a.args[i+1])...)
 			continue

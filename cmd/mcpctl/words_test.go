@@ -8,6 +8,7 @@ import (
 )
 
 func TestHabitsNameNoCommandOfOurs(t *testing.T) {
+	t.Parallel()
 	_, root := newTestApp(t)
 	for _, h := range habits() {
 		for _, c := range root.Commands() {
@@ -22,6 +23,7 @@ func TestHabitsNameNoCommandOfOurs(t *testing.T) {
 }
 
 func TestAcceptedWords(t *testing.T) {
+	t.Parallel()
 	_, root := newTestApp(t)
 	for word, want := range map[string]string{
 		"ls": "list", "rm": "remove", "show": "get", "describe": "get", "status": "status",
@@ -45,6 +47,7 @@ func TestAcceptedWords(t *testing.T) {
 }
 
 func TestHabitOfCallIsNoFlagOfOurs(t *testing.T) {
+	t.Parallel()
 	_, root := newTestApp(t)
 	call, _, err := root.Find([]string{"call"})
 	if err != nil {
@@ -58,6 +61,7 @@ func TestHabitOfCallIsNoFlagOfOurs(t *testing.T) {
 }
 
 func TestNameFor(t *testing.T) {
+	t.Parallel()
 	for address, want := range map[string]string{
 		"https://search.example/mcp":         "search",
 		"https://mcp.linear.app/sse":         "linear",
@@ -74,6 +78,7 @@ func TestNameFor(t *testing.T) {
 }
 
 func TestVariableFor(t *testing.T) {
+	t.Parallel()
 	for _, c := range [][3]string{
 		{"gh", "Authorization", "GH_TOKEN"},
 		{"my-server", "X-Api-Key", "MY_SERVER_X_API_KEY"},
@@ -86,6 +91,7 @@ func TestVariableFor(t *testing.T) {
 }
 
 func TestSplitCommand(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		text string
 		want []string
@@ -113,6 +119,7 @@ func TestSplitCommand(t *testing.T) {
 }
 
 func TestParseHeader(t *testing.T) {
+	t.Parallel()
 	for in, want := range map[string][2]string{
 		"X-Key: a":                   {"X-Key", "a"},
 		"X-Key:a:b":                  {"X-Key", "a:b"},
@@ -132,6 +139,7 @@ func TestParseHeader(t *testing.T) {
 }
 
 func TestOutputIsJSONWhereverTheWordStands(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		args []string
 		want bool

@@ -24,6 +24,7 @@ func since(seconds int, reports ...session.Progress) *work {
 }
 
 func TestTheLineOfProgress(t *testing.T) {
+	t.Parallel()
 	const elapsed = 3250 * time.Millisecond
 	for _, c := range []struct {
 		name    string
@@ -61,6 +62,7 @@ func TestTheLineOfProgress(t *testing.T) {
 
 // TestLateProgressIsIgnored reports after the end, and ten thousand times before it.
 func TestLateProgressIsIgnored(t *testing.T) {
+	t.Parallel()
 	var lines []string
 	w := &work{what: "calling", start: time.Now(), tell: func(line string) { lines = append(lines, line) }}
 	for i := range 10_000 {

@@ -19,6 +19,7 @@ type httpProbe struct {
 	client  *http.Client
 	session string
 	listed  string // the last answer to tools/list, with its status in front
+	leads   string // where the last answer redirects
 	out     strings.Builder
 }
 
@@ -227,6 +228,7 @@ func (p *httpProbe) send(label, method, target, body string, header ...string) s
 	}
 	defer func() { _ = resp.Body.Close() }()
 	b, readErr := io.ReadAll(io.LimitReader(resp.Body, 4<<20))
+	p.leads = resp.Header.Get("Location")
 	if id := resp.Header.Get("Mcp-Session-Id"); id != "" && p.session == "" {
 		p.session = id
 	}

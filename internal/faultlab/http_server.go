@@ -29,12 +29,13 @@ type httpFault struct {
 
 	firstSessionDies bool // odd sessions die on their first request ("Dead first session")
 
-	path        string                     // of the address given to clients; "" means /mcp
-	url         func(origin string) string // the whole address given to clients, where a path is not enough
-	tls         *tlsFault                  // not nil: HTTPS
-	anyOrigin   bool                       // answers web pages of any origin
-	otherOrigin bool                       // opens a second listener, which serves MCP too and records what reaches it
-	listenAfter time.Duration              // how long the port stays closed
+	path        string                        // of the address given to clients; "" means /mcp
+	url         func(origin string) string    // the whole address given to clients, where a path is not enough
+	tls         *tlsFault                     // not nil: HTTPS
+	anyOrigin   bool                          // answers web pages of any origin
+	otherOrigin bool                          // opens a second listener, which serves MCP too and records what reaches it
+	other       func(x *exchange) (done bool) // sees every request to the second listener first
+	listenAfter time.Duration                 // how long the port stays closed
 }
 
 // HTTPOptions are the circumstances in which a case is served over HTTP. The zero value is fit for tests.
@@ -67,6 +68,8 @@ type Server struct {
 	marks    map[string]time.Time // moments a case wants to remember
 	streams  map[string]chan string
 	resume   map[string]*lateFrame // by event id
+
+	grants grants // what the authorization server of a case has given
 }
 
 // shutdownTime is how long Close waits for requests that are still being answered. They stop by themselves, so this is
@@ -329,6 +332,9 @@ func (s *Server) serveOther(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	s.log("other_origin", append(x.details(), "leaked_authorization", r.Header.Get("Authorization") != "")...)
+	if f := s.c.http.other; f != nil && f(x) {
+		return
+	}
 	x.endpoint()
 }
 

@@ -2,9 +2,11 @@ package oauth
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"net/http"
 	"net/url"
+	"sync"
 	"time"
 
 	"github.com/mcpctl/mcpctl/internal/transport"
@@ -42,65 +44,331 @@ type Event struct {
 // Authorizer gets, keeps and uses the authorization for one server. It may be used by several goroutines at once. It is
 // a [transport.Authorizer].
 type Authorizer struct {
-	o Options
+	o        Options
+	endpoint *url.URL // nil if the server has no URL
+
+	mu sync.Mutex
+	// held is what a flow has brought, until it can be read from the store.
+	held *brought
+	// attempt is the flow that is under way, failed the one that must not be begun again.
+	attempt *attempt
+	failed  *Error
+	// renewed is the access token that a refresh has brought after a refusal: it is not refreshed again when it is refused.
+	renewed string
+	// last is the token that a flow of this run has brought last, or what it was refreshed to.
+	last lately
+	// key is the key of the token in use, with the nonces that were given for it, keyText what it was read from.
+	key     *proofKey
+	keyText string
+}
+
+// lately is a token that was got a moment ago.
+type lately struct {
+	token, issuer string
+	at            time.Time
+}
+
+// brought is what a flow has brought.
+type brought struct {
+	record Record
+	// asked are the scopes that were asked for; accepted is set once the server has taken the token.
+	asked    []string
+	accepted bool
+}
+
+// attempt is a flow under way. done is closed at its end, asks when a person is asked.
+type attempt struct {
+	done, asks chan struct{}
+	err        error
 }
 
 var _ transport.Authorizer = (*Authorizer)(nil)
 
 // New returns the authorizer of a server. Nothing is contacted or read yet.
-func New(o Options) *Authorizer { return &Authorizer{o: o} }
+func New(o Options) *Authorizer {
+	a := &Authorizer{o: o}
+	if u, err := url.Parse(o.Server.URL); err == nil && u.Host != "" {
+		a.endpoint = u
+	}
+	return a
+}
 
 // Authorize puts what authorization there is into a request: the token, refreshed if it is about to expire, and a proof of
-// possession if the token is bound to a key. Without a token it does nothing. The failure is an [*Error].
-func (a *Authorizer) Authorize(req *http.Request) error { return nil }
+// possession if the token is bound to a key. Without a token it does nothing. A request to another origin than the
+// server's gets nothing. The failure is an [*Error].
+func (a *Authorizer) Authorize(req *http.Request) error {
+	if a.endpoint == nil || !transport.SameOrigin(req.URL, a.endpoint) {
+		return nil
+	}
+	r, ok, err := a.record(req.Context())
+	if err != nil || !ok {
+		return err
+	}
+	if r.Key == "" {
+		req.Header.Set("Authorization", typeBearer+" "+r.Token.Access)
+		return nil
+	}
+	key, err := a.proofKey(r.Key)
+	if err == nil {
+		err = key.authorize(req, r.Token.Access)
+	}
+	if err != nil {
+		return failure(StepStore, Invalid, err, "the key of the token (DPoP): %v", err)
+	}
+	return nil
+}
+
+// proofKey returns the key that a record keeps. A key that is used again knows its nonces.
+func (a *Authorizer) proofKey(text string) (*proofKey, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.key != nil && a.keyText == text {
+		return a.key, nil
+	}
+	key, err := parseProofKey(text)
+	if err != nil {
+		return nil, err
+	}
+	a.key, a.keyText = key, text
+	return key, nil
+}
+
+// learn remembers the nonce of an answer to a request with a proof, and reports whether it is another than the proof's.
+func (a *Authorizer) learn(req *http.Request, header http.Header) bool {
+	a.mu.Lock()
+	key := a.key
+	a.mu.Unlock()
+	proof := req.Header.Get("DPoP")
+	return key != nil && proof != "" && key.learn(req.URL, proof, header)
+}
+
+// record returns the record to use for a request. One that will not be refreshed any more is none: the server is asked
+// without, and answers with a challenge if it wants a token.
+func (a *Authorizer) record(ctx context.Context) (Record, bool, error) {
+	a.mu.Lock()
+	held := a.held
+	a.mu.Unlock()
+	if held != nil {
+		return held.record, true, nil
+	}
+	r, ok, err := a.current(ctx, "")
+	if reasonOf(err) == NeedsLogin {
+		return Record{}, false, nil
+	}
+	return r, ok && r.Token.Access != "", err
+}
 
 // Refused is told that a request was refused with 401 or 403. It returns nil if the request may be sent again, with what
-// Authorize puts in then; else an [*Error]. A login begins only on a challenge.
-func (a *Authorizer) Refused(req *http.Request, r transport.Refusal) error { return nil }
+// Authorize puts in then; else an [*Error]. A login begins only on a challenge, or for a 401 without one if the server
+// publishes where tokens are to be had. See the MCP specification, 2025-11-25, "Authorization".
+func (a *Authorizer) Refused(req *http.Request, r transport.Refusal) error {
+	ctx, spent := req.Context(), tokenIn(req)
+	c, asks := bearer(r.Challenges)
+	wider := c.Params["error"] == "insufficient_scope"
+	fresh := a.learn(req, r.Header)
+	switch {
+	case a.endpoint == nil || !transport.SameOrigin(req.URL, a.endpoint):
+		return failure("", Refused, nil, "the answer is not the server's")
+	case fresh && wantsNonce(r):
+		return nil
+	case r.Status != http.StatusUnauthorized && !wider:
+		return failure("", Refused, nil, "the server forbids it, and asks for no other authorization")
+	case !asks && len(r.Challenges) > 0 && a.o.Server.Auth != config.AuthOAuth:
+		return failure("", Refused, nil, "the server wants authorization of another kind: %s", transport.Snippet([]byte(r.Challenges[0].Scheme)))
+	}
+	if newer, err := a.newer(ctx, spent); err != nil || newer {
+		return err
+	}
+	if spent != "" && !wider {
+		again, err := a.renew(ctx, spent, c)
+		if err != nil || again {
+			return err
+		}
+	}
+	return a.once(ctx, spent, func(ctx context.Context, f *attempt) (*brought, error) {
+		return a.flow(ctx, f, demand{refusal: r, challenge: c, asks: asks, wider: wider, spent: spent})
+	})
+}
+
+// newer reports whether there is another token by now than the one that was refused.
+func (a *Authorizer) newer(ctx context.Context, spent string) (bool, error) {
+	r, ok, err := a.record(ctx)
+	return ok && r.Token.Access != spent, err
+}
+
+// renew reports whether a refresh has brought another token in place of one that was refused. The token that a flow has
+// just brought is not refreshed: the server does not like what its own authorization server gives.
+func (a *Authorizer) renew(ctx context.Context, spent string, c transport.Challenge) (bool, error) {
+	a.mu.Lock()
+	renewed, held := a.renewed == spent, a.held
+	if held != nil && held.record.Token.Access == spent {
+		a.held = nil
+		if !held.accepted {
+			a.failed = unwelcome(held.record.Issuer, c)
+			defer a.mu.Unlock()
+			return false, a.failed
+		}
+	}
+	a.mu.Unlock()
+	if renewed || a.o.Store == nil {
+		return false, nil
+	}
+	r, ok, err := a.current(ctx, spent)
+	switch {
+	case reasonOf(err) == NeedsLogin:
+		return false, nil
+	case err != nil:
+		return false, err
+	case !ok || r.Token.Access == spent || r.Token.Access == "":
+		return false, nil
+	}
+	a.mu.Lock()
+	a.renewed = r.Token.Access
+	if a.last.token == spent {
+		a.last.token = r.Token.Access
+	}
+	a.mu.Unlock()
+	return true, nil
+}
+
+// unwelcome is the failure of a server that does not take what its authorization server gives.
+func unwelcome(issuer string, c transport.Challenge) *Error {
+	return failure(StepServerAgain, Refused, nil, "the server refuses the token that %s has just given%s", shownIssuer(issuer), described(c))
+}
+
+// once runs a flow. If one is under way already, its outcome is waited for, and is the outcome; and if one has failed, it
+// is not begun again.
+func (a *Authorizer) once(ctx context.Context, spent string, run func(context.Context, *attempt) (*brought, error)) error {
+	a.mu.Lock()
+	if f := a.attempt; f != nil {
+		a.mu.Unlock()
+		return a.await(ctx, f)
+	}
+	switch {
+	case a.held != nil && a.held.record.Token.Access != spent:
+		a.mu.Unlock() // another flow has ended since the request was refused
+		return nil
+	case a.failed != nil:
+		err := a.failed
+		a.mu.Unlock()
+		return err
+	}
+	f := &attempt{done: make(chan struct{}), asks: make(chan struct{})}
+	a.attempt = f
+	a.mu.Unlock()
+
+	got, err := run(ctx, f)
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.attempt = nil
+	if err == nil {
+		a.held = got
+		a.last = lately{token: got.record.Token.Access, issuer: got.record.Issuer, at: time.Now()}
+	} else if e, ok := errors.AsType[*Error](err); ok && (f.asked() || e.Reason != Unreachable && e.Reason != Cancelled) {
+		a.failed = e
+	}
+	f.err = err
+	close(f.done)
+	return err
+}
+
+// await waits for the flow of another request, with as much time as a person needs if one is asked.
+func (a *Authorizer) await(ctx context.Context, f *attempt) error {
+	asks := f.asks
+	for {
+		select {
+		case <-f.done:
+			return f.err
+		case <-asks:
+			asks = nil
+			a.begins(ctx)
+		case <-ctx.Done():
+			return cancelled(ctx, StepBrowser)
+		}
+	}
+}
+
+// begin tells everybody that a person is about to be asked.
+func (f *attempt) begin() { close(f.asks) }
+
+// asked reports whether a person was asked.
+func (f *attempt) asked() bool {
+	select {
+	case <-f.asks:
+		return true
+	default:
+		return false
+	}
+}
 
 // Accepted is told that a request with what Authorize put in was accepted: what a login brought is kept from then on.
-func (a *Authorizer) Accepted(req *http.Request, header http.Header) {}
+func (a *Authorizer) Accepted(req *http.Request, header http.Header) {
+	a.learn(req, header)
+	token := tokenIn(req)
+	a.mu.Lock()
+	held := a.held
+	mine := held != nil && !held.accepted && token != "" && held.record.Token.Access == token
+	if mine {
+		held.accepted = true
+	}
+	a.mu.Unlock()
+	if !mine || a.o.Store == nil {
+		return
+	}
+	// The request's own end must not leave the login half kept.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(req.Context()), keepBound)
+	defer cancel()
+	if err := a.keep(ctx, held.record); err != nil {
+		a.say(StepStore, "the login is good for this run only, as it cannot be kept: %v", err)
+		return // it is held on to
+	}
+	a.say(StepStore, "the login is kept in %s", a.o.Store.Where())
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.held == held {
+		a.held = nil
+	}
+}
+
+// keepBound bounds how long it takes to keep a record: others may hold the lock for a refresh.
+const keepBound = 15 * time.Second
+
+// keep writes a record, in turn with those who refresh.
+func (a *Authorizer) keep(ctx context.Context, r Record) error {
+	unlock, err := a.o.Store.Lock(ctx, r.Server)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	return a.o.Store.Save(ctx, r)
+}
 
 // Login asks for authorization whatever there is already, as the command login does: it finds the challenge by itself if
 // refusal is nil. What it brings is kept when a request has been accepted. The failure is an [*Error].
-func (a *Authorizer) Login(ctx context.Context, refusal *transport.Refusal) error { return nil }
-
-// Logout forgets what is kept for the server, and asks the authorization server to revoke it where that can be done (RFC
-// 7009). It reports whether there was anything; a failure of the revocation is told by err, and nothing is kept all the same.
-func (a *Authorizer) Logout(ctx context.Context) (had bool, err error) { return false, nil }
+func (a *Authorizer) Login(ctx context.Context, refusal *transport.Refusal) error {
+	if a.endpoint == nil {
+		return failure(StepChallenge, Config, nil, "the server has no URL to log in to")
+	}
+	d := demand{explicit: true}
+	if refusal != nil {
+		d.refusal = *refusal
+	} else if r, err := a.knock(ctx); err != nil {
+		return err
+	} else {
+		d.refusal = r
+	}
+	d.challenge, d.asks = bearer(d.refusal.Challenges)
+	d.wider = d.challenge.Params["error"] == "insufficient_scope"
+	a.Forgive()
+	a.mu.Lock()
+	a.held = nil
+	a.mu.Unlock()
+	return a.once(ctx, "", func(ctx context.Context, f *attempt) (*brought, error) { return a.flow(ctx, f, d) })
+}
 
 // Forgive forgets a login that failed: the next refusal may ask the person again.
-func (a *Authorizer) Forgive() {}
-
-// State is what is known of the authorization for a server, without asking anybody.
-func (a *Authorizer) State(ctx context.Context) (State, error) { return State{}, nil }
-
-// Standing says in a word how things stand.
-type Standing string
-
-// The standings.
-const (
-	// StandingNone is nothing kept.
-	StandingNone Standing = ""
-	// StandingOK is a token that is good until State.Expires, or until it is refused if that is zero.
-	StandingOK Standing = "ok"
-	// StandingRefreshable is a token that has expired and can be refreshed.
-	StandingRefreshable Standing = "refreshable"
-	// StandingExpired is a token that has expired and cannot be refreshed.
-	StandingExpired Standing = "expired"
-	// StandingNeedsLogin is a token that the authorization server will not refresh any more.
-	StandingNeedsLogin Standing = "needs login"
-)
-
-// State is how the authorization for a server stands.
-type State struct {
-	Standing Standing
-	// Issuer is the authorization server, Scopes what was granted, Expires when the token does (zero: not said), ClientID
-	// the client's, Bound whether the token is bound to a key (DPoP), Where the store: "keyring" or a file's path.
-	Issuer   string
-	Scopes   []string
-	Expires  time.Time
-	ClientID string
-	Bound    bool
-	Where    string
+func (a *Authorizer) Forgive() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.failed = nil
 }

@@ -1,7 +1,7 @@
 package oauth
 
 // What a server that wants authorization says of how to get it: a chain of documents, each of which names the next. It is
-// read to explain a refusal; nobody is logged in, and no credential is sent.
+// read to explain a refusal, and to begin a login; no credential is sent.
 
 import (
 	"context"
@@ -27,6 +27,15 @@ type Place struct {
 	Found bool
 	// Says is what the URL answered, in words: "HTTP 404", "a web page (text/html)", "no JSON".
 	Says string
+	// Issuer is that of a document which is about another authorization server than the one that was asked for, "" else.
+	Issuer string
+	// Skew is how far the clock of whoever answered is ahead of this machine's, nil if the answer has no date.
+	Skew *time.Duration
+
+	// trouble is set when nothing can be said of the document: no answer, or an error of the server's own (5xx).
+	trouble bool
+	// other is set when the document is that of another issuer.
+	other bool
 }
 
 // ResourceMetadata is how a protected server describes itself. See RFC 9728, 2.
@@ -34,6 +43,10 @@ type ResourceMetadata struct {
 	Resource             string   `json:"resource"`
 	AuthorizationServers []string `json:"authorization_servers"`
 	ScopesSupported      []string `json:"scopes_supported"`
+	// DPoPRequired is set when the server takes only tokens that are bound to a key (RFC 9449).
+	DPoPRequired bool `json:"dpop_bound_access_tokens_required"`
+	// DPoPAlgorithms are those of proofs of possession, nil if it does not say.
+	DPoPAlgorithms []string `json:"dpop_signing_alg_values_supported"`
 }
 
 // ServerMetadata is how an authorization server describes itself. See RFC 8414, 2.
@@ -42,9 +55,18 @@ type ServerMetadata struct {
 	AuthorizationEndpoint string   `json:"authorization_endpoint"`
 	TokenEndpoint         string   `json:"token_endpoint"`
 	RegistrationEndpoint  string   `json:"registration_endpoint"`
+	RevocationEndpoint    string   `json:"revocation_endpoint"`
 	ScopesSupported       []string `json:"scopes_supported"`
 	GrantTypes            []string `json:"grant_types_supported"`
 	CodeChallengeMethods  []string `json:"code_challenge_methods_supported"`
+	// AuthMethods are the ways in which clients authenticate at the token endpoint, nil if it does not say.
+	AuthMethods []string `json:"token_endpoint_auth_methods_supported"`
+	// AuthAlgorithms are those of the assertions by which they do (private_key_jwt), nil if it does not say.
+	AuthAlgorithms []string `json:"token_endpoint_auth_signing_alg_values_supported"`
+	// DPoPAlgorithms are those of proofs of possession (RFC 9449, 5.1), nil for a server that binds no tokens.
+	DPoPAlgorithms []string `json:"dpop_signing_alg_values_supported"`
+	// AnswersIssuer is set when the answer to an authorization request says whose it is (RFC 9207).
+	AnswersIssuer bool `json:"authorization_response_iss_parameter_supported"`
 	// ClientIDMetadataDocument is set when a client may name itself by the URL of a document.
 	ClientIDMetadataDocument bool `json:"client_id_metadata_document_supported"`
 }
@@ -58,13 +80,19 @@ type Chain struct {
 	// Resource is nil if the server does not describe itself. ResourcePlaces are all places that were asked.
 	Resource       *ResourceMetadata
 	ResourcePlaces []Place
-	// Issuer is the authorization server that the resource metadata names first, "" if none.
+	// Mismatch is the identifier in metadata that is about another resource than this server, "" if there is none.
+	Mismatch string
+	// Issuer is the authorization server that the resource metadata names: the first whose metadata may be used, or else
+	// the first; "" if it names none.
 	Issuer string
 	// Server is nil if no metadata of the authorization server was found, or none that may be used.
 	Server       *ServerMetadata
 	ServerPlaces []Place
 	// SlashOnly is set when the issuer in the metadata differs from the one that was asked for by a slash at the end.
 	SlashOnly bool
+	// Defaults is set when Server was not read anywhere: it holds the endpoints of a server of the year 2025 that publishes
+	// nothing (MCP specification, 2025-03-26, "Fallbacks for Servers without Metadata Discovery").
+	Defaults bool
 }
 
 const (
@@ -80,6 +108,9 @@ const (
 	openIDWellKnown   = "/.well-known/openid-configuration"
 )
 
+// mostAsked bounds how many authorization servers are asked: a resource has one, rarely two.
+const mostAsked = 4
+
 // Discover walks the chain that a refusal begins: the challenge, the metadata of the protected resource, the metadata of
 // its authorization server. client is that of [Options]. No credential is sent. See the MCP specification, 2025-11-25,
 // "Authorization", and RFC 9728 and 8414.
@@ -87,11 +118,21 @@ func Discover(ctx context.Context, server *url.URL, r transport.Refusal, client 
 	a := Chain{Status: r.Status, Challenges: r.Challenges}
 	w := walk{endpoint: server, client: client}
 	w.resource(ctx, &a)
-	if a.Resource != nil && len(a.Resource.AuthorizationServers) > 0 {
-		a.Issuer = a.Resource.AuthorizationServers[0]
-		w.issuer(ctx, &a)
+	switch _, asks := bearer(r.Challenges); {
+	case a.Resource != nil && len(a.Resource.AuthorizationServers) > 0:
+		w.issuers(ctx, &a, a.Resource.AuthorizationServers)
+	case a.Resource != nil:
+		w.issuers(ctx, &a, []string{w.origin()})
+	case a.Mismatch == "" && r.Status == http.StatusUnauthorized && !slices.ContainsFunc(a.ResourcePlaces, func(p Place) bool { return p.trouble }):
+		w.atOrigin(ctx, &a, asks && named(r.Challenges) == "")
 	}
 	return a
+}
+
+// Unsafe says why nothing is sent to a URL that a server or its authorization server names, "" if it may be.
+func Unsafe(raw string, server *url.URL) string {
+	_, says := endpointURL(raw, server)
+	return says
 }
 
 // walk is the walk along the documents of one server.
@@ -100,38 +141,51 @@ type walk struct {
 	client   func(*url.URL) (*http.Client, error)
 }
 
-// resource looks for the metadata of the protected resource: where the challenge says, or else at the well-known places. See
-// RFC 9728, 3.1 and 5.1.
+// origin is the server's URL without its path.
+func (w walk) origin() string {
+	return (&url.URL{Scheme: w.endpoint.Scheme, Host: w.endpoint.Host}).String()
+}
+
+// resource looks for the metadata of the protected resource: where the challenge says, and else at the well-known places.
+// See RFC 9728, 3.1 and 5.1, and the MCP specification, 2025-11-25, "Protected Resource Metadata Discovery Requirements".
 func (w walk) resource(ctx context.Context, a *Chain) {
-	origin := url.URL{Scheme: w.endpoint.Scheme, Host: w.endpoint.Host}
 	var places []string
-	for _, c := range a.Challenges {
-		if named := c.Params["resource_metadata"]; named != "" {
-			places = []string{named}
-			break
-		}
+	if named := named(a.Challenges); named != "" {
+		places = append(places, named)
 	}
-	if places == nil {
-		if path := strings.TrimSuffix(w.endpoint.EscapedPath(), "/"); path != "" {
-			places = append(places, origin.String()+resourceWellKnown+path)
-		}
-		places = append(places, origin.String()+resourceWellKnown)
+	if path := strings.TrimSuffix(w.endpoint.EscapedPath(), "/"); path != "" {
+		places = append(places, w.origin()+resourceWellKnown+path)
 	}
-	for _, place := range places {
+	places = append(places, w.origin()+resourceWellKnown)
+	for i, place := range places {
+		if slices.Contains(places[:i], place) {
+			continue // the challenge names a well-known place
+		}
 		var doc ResourceMetadata
-		says := w.fetch(ctx, place, &doc)
+		p := w.fetch(ctx, place, &doc)
 		switch {
-		case says == "" && doc.Resource == "":
-			says = "JSON without a resource"
-		case says == "" && !covers(doc.Resource, w.endpoint):
-			says = fmt.Sprintf("it is about %s", transport.Snippet([]byte(doc.Resource)))
+		case p.Found && doc.Resource == "":
+			p.Found, p.Says = false, "JSON without a resource"
+		case p.Found && !covers(doc.Resource, w.endpoint):
+			a.Mismatch = doc.Resource
+			p.Found, p.Says = false, "it is about "+transport.Snippet([]byte(doc.Resource))
 		}
-		a.ResourcePlaces = append(a.ResourcePlaces, Place{URL: shownURL(place), Found: says == "", Says: says})
-		if says == "" {
+		a.ResourcePlaces = append(a.ResourcePlaces, p)
+		if p.Found {
 			a.Resource = &doc
 			return
 		}
 	}
+}
+
+// named is where the challenges say that the metadata is, "" if they do not.
+func named(challenges []transport.Challenge) string {
+	for _, c := range challenges {
+		if place := c.Params["resource_metadata"]; place != "" {
+			return place
+		}
+	}
+	return ""
 }
 
 // covers reports whether a resource is the server, or what the server is a part of.
@@ -144,13 +198,30 @@ func covers(resource string, endpoint *url.URL) bool {
 	return own == path || strings.HasPrefix(own, path+"/")
 }
 
-// issuer looks for the metadata of the authorization server at all places where it may be. See RFC 8414, 3.1, and OpenID
-// Connect Discovery 1.0, 4.
-func (w walk) issuer(ctx context.Context, a *Chain) {
-	u, err := url.Parse(a.Issuer)
+// issuers looks for the first authorization server whose metadata may be used. Any of them will do, as the resource trusts
+// them all. See RFC 9728, 7.6.
+func (w walk) issuers(ctx context.Context, a *Chain, issuers []string) {
+	for i, issuer := range issuers {
+		if i == mostAsked || i > 0 && ctx.Err() != nil {
+			break
+		}
+		a.Issuer = issuer
+		if w.issuer(ctx, a, issuer) {
+			return
+		}
+	}
+	if len(issuers) > 0 {
+		a.Issuer = issuers[0]
+	}
+}
+
+// issuer looks for the metadata of an authorization server at all places where it may be, and reports whether there is
+// one that may be used. See RFC 8414, 3.1, and OpenID Connect Discovery 1.0, 4.
+func (w walk) issuer(ctx context.Context, a *Chain, issuer string) bool {
+	u, err := url.Parse(issuer)
 	if err != nil || u.Host == "" {
-		a.ServerPlaces = []Place{{URL: shownURL(a.Issuer), Says: "it is no URL"}}
-		return
+		a.ServerPlaces = append(a.ServerPlaces, Place{URL: shownURL(issuer), Says: "it is no URL"})
+		return false
 	}
 	origin := url.URL{Scheme: u.Scheme, Host: u.Host}
 	path := strings.TrimSuffix(u.EscapedPath(), "/")
@@ -160,62 +231,143 @@ func (w walk) issuer(ctx context.Context, a *Chain) {
 	}
 	for _, place := range places {
 		var doc ServerMetadata
-		says := w.fetch(ctx, place, &doc)
-		slash := says == "" && doc.Issuer != a.Issuer && strings.TrimSuffix(doc.Issuer, "/") == strings.TrimSuffix(a.Issuer, "/") && path == ""
+		p := w.fetch(ctx, place, &doc)
+		slash := p.Found && doc.Issuer != issuer && strings.TrimSuffix(doc.Issuer, "/") == strings.TrimSuffix(issuer, "/") && path == ""
 		switch {
-		case says == "" && doc.Issuer == "":
-			says = "JSON without an issuer"
-		case says == "" && doc.Issuer != a.Issuer && !slash:
-			says = fmt.Sprintf("its issuer is %s, and %s was asked for", transport.Snippet([]byte(doc.Issuer)), transport.Snippet([]byte(a.Issuer)))
+		case p.Found && doc.Issuer == "":
+			p.Found, p.Says = false, "JSON without an issuer"
+		case p.Found && doc.Issuer != issuer && !slash:
+			p.Found, p.Says = false, fmt.Sprintf("its issuer is %s, and %s was asked for",
+				transport.Snippet([]byte(doc.Issuer)), transport.Snippet([]byte(issuer)))
+			p.other, p.Issuer = true, doc.Issuer
 		}
-		a.ServerPlaces = append(a.ServerPlaces, Place{URL: shownURL(place), Found: says == "", Says: says})
-		if says == "" {
+		a.ServerPlaces = append(a.ServerPlaces, p)
+		if p.Found {
 			a.Server, a.SlashOnly = &doc, slash
-			return
+			return true
 		}
+	}
+	return false
+}
+
+// atOrigin looks for an authorization server at the origin of a server that does not describe itself, as those of the
+// first revision did: it is the authorization server too, and publishes metadata at its root or has the endpoints that the
+// revision names. guess says whether those may be taken where there is no metadata. See the MCP specification, 2025-03-26,
+// "Authorization", 2.3.
+func (w walk) atOrigin(ctx context.Context, a *Chain, guess bool) {
+	origin := w.origin()
+	a.Issuer = origin
+	if w.issuer(ctx, a, origin) || !guess {
+		return
+	}
+	for _, p := range a.ServerPlaces {
+		if p.trouble || p.other {
+			return // there may be metadata, or there is some that must not be used
+		}
+	}
+	a.Defaults = true
+	a.Server = &ServerMetadata{
+		Issuer: origin, AuthorizationEndpoint: origin + "/authorize", TokenEndpoint: origin + "/token",
+		RegistrationEndpoint: origin + "/register", CodeChallengeMethods: []string{"S256"},
 	}
 }
 
-// fetch reads a JSON document and returns "", or says what is there in its place.
-func (w walk) fetch(ctx context.Context, place string, doc any) string {
-	u, err := url.Parse(place)
-	switch {
-	case err != nil || u.Host == "":
-		return "it is no URL"
-	case !strings.EqualFold(u.Scheme, "https") && !strings.EqualFold(u.Host, w.endpoint.Host) && !loopback(u.Hostname()):
-		return "not asked: it is not https"
+// mostHops is how many redirects of a document are followed, within its origin: a slash more, or another path.
+const mostHops = 3
+
+// fetch reads a JSON document, or says what is there in its place.
+func (w walk) fetch(ctx context.Context, place string, doc any) Place {
+	p := Place{URL: shownURL(place)}
+	u, says := endpointURL(place, w.endpoint)
+	if says != "" {
+		p.Says = "not asked: " + says
+		return p
 	}
 	ctx, cancel := context.WithTimeout(ctx, documentBound)
 	defer cancel()
 	client, err := w.client(u)
 	if err != nil {
-		return err.Error()
+		p.Says, p.trouble = err.Error(), true
+		return p
 	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, place, nil)
+	for hop := 0; ; hop++ {
+		next := p.read(ctx, client, u, doc)
+		if next == nil {
+			return p
+		}
+		switch {
+		case hop == mostHops:
+			p.Says = "it redirects again and again"
+			return p
+		case !transport.SameOrigin(next, u):
+			p.Says = "it redirects to another origin, " + shownURL(next.String())
+			return p
+		}
+		u = next
+	}
+}
+
+// read makes one request for a document. It returns where the answer redirects to, nil if it does not.
+func (p *Place) read(ctx context.Context, client *http.Client, u *url.URL, doc any) *url.URL {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), nil)
 	if err != nil {
-		return "it is no URL"
+		p.Says = "it is no URL"
+		return nil
 	}
 	req.Header.Set("Accept", "application/json")
 	resp, err := client.Do(req)
 	if err != nil {
-		if f, ok := errors.AsType[*transport.Fault](err); ok {
-			return f.Error()
+		p.Says, p.trouble = "no answer within "+documentBound.String(), true
+		if f, ok := errors.AsType[*transport.Fault](err); ok && !errors.Is(err, context.DeadlineExceeded) {
+			p.Says = f.Error()
 		}
-		return "no answer within " + documentBound.String()
+		return nil
 	}
 	defer func() { _ = resp.Body.Close() }()
+	if date, err := http.ParseTime(resp.Header.Get("Date")); err == nil {
+		skew := time.Until(date)
+		p.Skew = &skew
+	}
+	if to := resp.Header.Get("Location"); to != "" && resp.StatusCode >= 300 && resp.StatusCode < 400 {
+		if next, err := u.Parse(to); err == nil && next.Host != "" {
+			return next
+		}
+	}
 	data, err := io.ReadAll(io.LimitReader(resp.Body, mostDocument))
 	switch media, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type")); {
 	case err != nil:
-		return "the answer was cut off"
+		p.Says, p.trouble = "the answer was cut off", true
 	case resp.StatusCode != http.StatusOK:
-		return fmt.Sprintf("HTTP %d", resp.StatusCode)
+		p.Says, p.trouble = fmt.Sprintf("HTTP %d", resp.StatusCode), resp.StatusCode >= 500 || resp.StatusCode == http.StatusTooManyRequests
 	case media == "text/html":
-		return "a web page (text/html)"
+		p.Says = "a web page (text/html)"
 	case json.Unmarshal(data, doc) != nil:
-		return "no JSON object of this kind"
+		p.Says = "no JSON object of this kind"
+	default:
+		p.Found = true
 	}
-	return ""
+	return nil
+}
+
+// endpointURL returns the URL that a server names as a place to go to, or says why nobody goes there: credentials are
+// sent, and believed, over https alone, except on this machine and at the MCP server's own host, which sees them anyway.
+// See OAuth 2.1, 1.5.
+func endpointURL(raw string, server *url.URL) (*url.URL, string) {
+	u, err := url.Parse(raw)
+	switch {
+	case err != nil || u.Host == "" || u.Opaque != "":
+		return nil, "it is no URL"
+	case strings.EqualFold(u.Scheme, "https"):
+	case !strings.EqualFold(u.Scheme, "http"):
+		return nil, "it is neither https nor http"
+	case !loopback(u.Hostname()) && (strings.EqualFold(server.Scheme, "https") || !strings.EqualFold(u.Hostname(), server.Hostname())):
+		return nil, "it is not https"
+	}
+	if u.User != nil {
+		return nil, "it has a user name in it"
+	}
+	u.Fragment, u.RawFragment = "", ""
+	return u, ""
 }
 
 func loopback(host string) bool {

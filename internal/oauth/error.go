@@ -1,12 +1,16 @@
 package oauth
 
-import "fmt"
+import (
+	"fmt"
+	"time"
+)
 
-// Step is a step of getting authorization, in words for people.
+// Step is a step of getting authorization, in words for people. "" is a failure before any: nothing was begun.
 type Step string
 
 // The steps.
 const (
+	StepChallenge    Step = "challenge"
 	StepResource     Step = "resource metadata"
 	StepServer       Step = "authorization server metadata"
 	StepRegistration Step = "client registration"
@@ -48,12 +52,19 @@ type Error struct {
 	Message, Hint string
 	// Code is the error code of the authorization server (RFC 6749, 4.1.2.1 and 5.2), "" if it gave none.
 	Code string
+	// Limit is the time that was over, for [TimedOut], if it is that of the person.
+	Limit time.Duration
 	// Err is the cause, nil if there is none.
 	Err error
 }
 
 // Error implements error.
-func (e *Error) Error() string { return fmt.Sprintf("%s: %s", e.Step, e.Message) }
+func (e *Error) Error() string {
+	if e.Step == "" {
+		return e.Message
+	}
+	return fmt.Sprintf("%s: %s", e.Step, e.Message)
+}
 
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }

@@ -329,6 +329,13 @@ func (s Server) authProblems() []problem {
 		}
 		return found
 	}
+	if s.Auth == AuthOAuth {
+		for name := range s.Headers {
+			if strings.EqualFold(name, "Authorization") {
+				add("auth", "oauth gets a token by a login, and headers."+name+" is one already", "remove one of them: a server gets one credential")
+			}
+		}
+	}
 	o := s.OAuth
 	if o == nil {
 		return found

@@ -67,6 +67,17 @@ func LogDir(lookup func(string) (string, bool)) string {
 	})
 }
 
+// DataDir returns the directory for what mcpctl keeps for the user and could not ask again: mcpctl in $XDG_DATA_HOME, else
+// in the platform's own place. Credentials are in the directory credentials below it. It is "" when there is no such
+// place; nothing outlasts a run then.
+func DataDir(lookup func(string) (string, bool)) string {
+	return userDir(runtime.GOOS, lookup, "XDG_DATA_HOME", "", map[string][]string{
+		"windows": {"LocalAppData", "mcpctl", "data"},
+		"darwin":  {"HOME", "Library", "Application Support", "mcpctl"},
+		"":        {"HOME", ".local", "share", "mcpctl"},
+	})
+}
+
 // HistoryFile returns the file for the lines that were typed in a shell: mcpctl/history in $XDG_STATE_HOME, else in the
 // platform's own place. It is "" when there is no such place; nothing is kept then.
 func HistoryFile(lookup func(string) (string, bool)) string {

@@ -30,9 +30,12 @@ func TestUserDirs(t *testing.T) {
 			t.Errorf("%s: %q, want %q", name, got, test.want)
 		}
 	}
-	here := lookupIn(map[string]string{"XDG_CACHE_HOME": root + "c", "XDG_STATE_HOME": root + "s"})
+	here := lookupIn(map[string]string{"XDG_CACHE_HOME": root + "c", "XDG_STATE_HOME": root + "s", "XDG_DATA_HOME": root + "d"})
 	if got, want := CacheDir(here), filepath.Join(root, "c", "mcpctl"); got != want {
 		t.Errorf("cache: %q, want %q", got, want)
+	}
+	if got, want := DataDir(here), filepath.Join(root, "d", "mcpctl"); got != want {
+		t.Errorf("data: %q, want %q", got, want)
 	}
 	if got, want := LogDir(here), filepath.Join(root, "s", "mcpctl", "logs"); got != want {
 		t.Errorf("logs: %q, want %q", got, want)

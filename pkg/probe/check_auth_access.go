@@ -3,8 +3,10 @@ package probe
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -17,8 +19,9 @@ func authAccess() Check {
 		Budget: func(*Target) time.Duration { return defaultLimit }, // the opening is over, and the chain has a bound of its own
 
 		Why: `401 means that the server wants authorization, or does not accept the one it got: an OAuth login, when it describes one, or
-a static token. 403 means that it knows who asks, and refuses: a scope is missing, or a right.`,
-		Remedy: `Give the server the credential that it wants. A token usually goes into a header: mcpctl add NAME URL --header 'Authorization: Bearer ${TOKEN}'.`,
+a static token. 403 means that it knows who asks, and refuses: a scope is missing, or a right. Nobody is logged in here, and no browser is
+opened: what is kept of an earlier login is used, and refreshed if it can be.`,
+		Remedy: `Log in, with mcpctl login NAME, or give the server the credential that it wants. A token usually goes into a header: mcpctl add NAME URL --header 'Authorization: Bearer ${TOKEN}'.`,
 		Run: func(ctx context.Context, t *Target) Finding {
 			_, err := t.open(ctx)
 			switch {
@@ -26,26 +29,51 @@ a static token. 403 means that it knows who asks, and refuses: a scope is missin
 				return t.refusal(ctx, failure(err))
 			case err != nil:
 				return skip("no session was opened: see " + sessionOpenID)
+			case loggedIn(t):
+				return pass("the server let the login in")
+			case authorizationOf(t.expanded.Headers) != "":
+				return pass("the server let us in")
 			}
-			return pass("the server let us in")
+			return t.anonymous(ctx)
 		},
 	}
 }
 
+// anonymousBound bounds the look at how a server is protected that lets everybody in.
+const anonymousBound = 2 * time.Second
+
+// anonymous is the finding about a server that let us in without a credential. One that describes a login may want it for
+// calls.
+func (t *Target) anonymous(ctx context.Context) Finding {
+	ctx, cancel := context.WithTimeout(ctx, anonymousBound)
+	defer cancel()
+	a := t.dialer().Authorization(ctx, t.expanded, nil)
+	if a.Resource == nil || len(a.Resource.AuthorizationServers) == 0 {
+		return pass("the server let us in")
+	}
+	f := pass(fmt.Sprintf("the server lets everybody in, and describes a login at %s: calls may want it: %s",
+		firstWords(a.Resource.AuthorizationServers[0]), t.loginLine()))
+	f.Shown = true
+	f.Data = map[string]any{"authorization_servers": a.Resource.AuthorizationServers}
+	return f
+}
+
 // refusal says what a server wants that refuses.
 func (t *Target) refusal(ctx context.Context, f Finding) Finding {
-	a := t.authorization(ctx)
-	if f.Status != Fail || a.Status == 0 {
+	if f.Status != Fail {
 		return f
 	}
 	said := f.Message
+	why, _ := errors.AsType[*session.LoginError](t.openErr)
+	if e, ok := errors.AsType[*session.Error](t.openErr); ok && e.Status == 0 {
+		return t.notSent(f, why)
+	}
+	a := t.authorization(ctx)
 	sent := authorizationOf(t.expanded.Headers)
 	expiry, dated := tokenExpiry(lastWord(sent))
-	needs := challenged(a, "scope")
 	switch {
 	case challenged(a, "error") == "insufficient_scope":
-		f.Message = fmt.Sprintf("the token lacks a scope (HTTP %d insufficient_scope): %s", a.Status, firstWords(needs))
-		f.Fix = "get a token with the scope " + firstWords(needs)
+		f = t.scopeMissing(f, a)
 	case a.Status != http.StatusUnauthorized:
 		return f
 	case dated && time.Now().After(expiry):
@@ -56,8 +84,24 @@ func (t *Target) refusal(ctx context.Context, f Finding) Finding {
 		if text := challenged(a, "error_description"); text != "" {
 			f.Message += ": " + firstWords(text)
 		}
-	case a.Resource != nil:
+	case why != nil && why.Step != "" && why.Reason != session.LoginNeeded:
+		f.Message = "HTTP 401, and no other authorization was got: " + firstWords(why.Error())
+		f.Fix = cmp.Or(why.Hint, "see what the authorization server does, then: "+t.loginLine())
+	case loggedIn(t):
+		f.Message = "the server refuses the token of the login (HTTP 401)"
+		if text := challenged(a, "error_description"); text != "" {
+			f.Message += ": " + firstWords(text)
+		}
+		if why != nil && why.Step != "" {
+			f.Message += "; " + firstWords(why.Error())
+		}
+		f.Fix = t.loginLine()
+	case t.obstacle(ctx) != "":
+		id := t.obstacle(ctx)
+		return Finding{Status: Skip, Message: "the server wants a login, and none can come about: see " + id, Instead: id}
+	case a.Resource != nil || a.Server != nil && !a.Defaults:
 		f.Message = "login required (OAuth): HTTP 401, and no token was sent"
+		f.Fix = t.loginLine()
 	case otherScheme(a) != "":
 		f.Message = fmt.Sprintf("the server wants %s authorization: HTTP 401, and none was sent", otherScheme(a))
 		f.Fix = fmt.Sprintf("give it what the scheme wants: --header 'Authorization: %s ${CREDENTIAL}'", otherScheme(a))
@@ -65,6 +109,42 @@ func (t *Target) refusal(ctx context.Context, f Finding) Finding {
 		f.Message = "the server wants authorization: HTTP 401, and no token was sent; it offers no OAuth metadata, so it probably wants a static token"
 	}
 	f.Detail = strings.TrimSpace(said + "\n" + f.Detail)
+	return f
+}
+
+// notSent says why a request was not sent: there is something kept of a login, and no token came of it.
+func (t *Target) notSent(f Finding, why *session.LoginError) Finding {
+	if why == nil {
+		return f
+	}
+	said := firstWords(why.Error())
+	switch why.Reason {
+	case session.LoginNeeded:
+		f.Message = "a login is needed: " + said
+		f.Fix = t.loginLine()
+	case session.LoginUnreachable:
+		f.Message = "the login is kept, and no token came of it: " + said
+		f.Fix = cmp.Or(why.Hint, "see that the authorization server can be reached; the login is kept, and tried again with the next command")
+	default:
+		f.Message = said
+		f.Fix = cmp.Or(why.Hint, t.loginLine())
+	}
+	return f
+}
+
+// scopeMissing says which scopes a token lacks.
+func (t *Target) scopeMissing(f Finding, a session.Authorization) Finding {
+	needs := strings.Fields(challenged(a, "scope"))
+	lacking := slices.DeleteFunc(slices.Clone(needs), func(s string) bool { return slices.Contains(t.login.Scopes, s) })
+	if len(lacking) == 0 {
+		lacking = needs
+	}
+	wanted := firstWords(strings.Join(lacking, " "))
+	f.Message = fmt.Sprintf("the token lacks a scope (HTTP %d insufficient_scope): %s", a.Status, wanted)
+	f.Fix = "get a token with the scope " + wanted
+	if loggedIn(t) {
+		f.Fix = t.loginLine() + " --oauth-scope " + toolargsQuoted(lacking)
+	}
 	return f
 }
 

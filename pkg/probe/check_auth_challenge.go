@@ -9,14 +9,17 @@ import (
 
 func authChallenge() Check {
 	return Check{
-		ID: "auth.challenge", Title: "refusal says what is wanted", Applies: refused,
+		ID: "auth.challenge", Title: "refusal says what is wanted", Applies: chained,
 		Why: `A 401 carries WWW-Authenticate, which names the scheme (Bearer), where the server describes itself (resource_metadata),
 and which scopes are missing. Without it a client cannot tell a server that wants an OAuth login from one that wants a static token,
-and some take the 401 for a defect.`,
+and some take the 401 for a defect. A server that let a login in is asked once more, without the token.`,
 		Remedy: `Send WWW-Authenticate: Bearer resource_metadata="URL" with each 401; for a static token WWW-Authenticate: Bearer will do.`,
 		Run: func(ctx context.Context, t *Target) Finding {
 			a := t.authorization(ctx)
-			if len(a.Challenges) == 0 {
+			switch {
+			case a.Status == 0:
+				return skip("there is none: without a token the server answers a ping, too")
+			case len(a.Challenges) == 0:
 				return warn(fmt.Sprintf("HTTP %d comes without WWW-Authenticate", a.Status), "send WWW-Authenticate: Bearer with the refusal, so that clients know what is wanted")
 			}
 			var schemes, detail []string
@@ -28,7 +31,7 @@ and some take the 401 for a defect.`,
 					}
 				}
 			}
-			f := pass(andMore(slices.Compact(schemes), 3))
+			f := pass(fmt.Sprintf("HTTP %d with %s", a.Status, andMore(slices.Compact(schemes), 3)))
 			f.Detail = strings.Join(detail, "\n")
 			return f
 		},

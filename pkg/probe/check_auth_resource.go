@@ -1,32 +1,50 @@
 package probe
 
-import "context"
+import (
+	"context"
+	"fmt"
+)
 
 func authResource() Check {
 	return Check{
-		ID: "auth.resource", Title: "server describes its protection", Applies: refused,
+		ID: authResourceID, Title: "server describes its protection", Applies: chained,
 		Why: `A server with an OAuth login publishes a document about itself (RFC 9728) that names its authorization server. It is where
 the challenge says, else at /.well-known/oauth-protected-resource, with the path of the server and without. A web page at such an
-address is no document.`,
-		Remedy: `Publish the protected-resource metadata and name its URL in the challenge; a server that only takes static tokens needs none.`,
+address is no document, and one about another server must not be used: its tokens would be for that one.`,
+		Remedy: `Publish the protected-resource metadata, with the URL of the server as resource, and name its address in the challenge; a server that only takes static tokens needs none.`,
 		Run: func(ctx context.Context, t *Target) Finding {
 			a := t.authorization(ctx)
+			data := map[string]any{"asked": askedData(a.ResourcePlaces)}
 			if a.Resource == nil {
-				if len(a.Challenges) == 0 || otherScheme(a) != "" {
-					f := skip("there is none: the server probably wants a static token")
-					f.Detail = asked(a.ResourcePlaces)
-					return f
-				}
-				return missing("protected-resource metadata", a.ResourcePlaces,
+				f := missing("protected-resource metadata", a.ResourcePlaces,
 					"if the server has an OAuth login, publish the metadata; if it takes a static token, nothing is wrong here: give it with a header")
+				switch {
+				case a.Mismatch != "":
+					f.Message = fmt.Sprintf("the metadata is about %s, and this server is %s: a token for the one is not for the other", firstWords(a.Mismatch), t.place())
+					f.Fix = "let the metadata have the resource " + t.place() + ", or use the URL that it is about"
+				case a.Server != nil && challenged(a, "resource_metadata") == "":
+					f = pass("there is none, as with servers of 2025-03-26: the authorization server is looked for at the server's origin")
+					f.Detail = asked(a.ResourcePlaces)
+				case challenged(a, "resource_metadata") != "":
+					p := a.ResourcePlaces[0]
+					f.Message = fmt.Sprintf("the challenge names %s, and no metadata is there: %s", p.URL, firstWords(p.Says))
+					f.Fix = "publish the metadata where the challenge says, over https, as JSON of some hundred bytes"
+				case len(a.Challenges) == 0 || otherScheme(a) != "":
+					f = skip("there is none: the server probably wants a static token")
+					f.Detail = asked(a.ResourcePlaces)
+				}
+				f.Data = data
+				return t.stopped(ctx, authResourceID, f)
 			}
 			found := a.ResourcePlaces[len(a.ResourcePlaces)-1]
 			f := pass(found.URL)
 			f.Detail = asked(a.ResourcePlaces)
-			f.Data = map[string]any{"resource": a.Resource.Resource, "authorization_servers": a.Resource.AuthorizationServers}
+			data["resource"], data["authorization_servers"] = a.Resource.Resource, a.Resource.AuthorizationServers
 			if len(a.Resource.AuthorizationServers) == 0 {
 				f = warn(found.URL+" names no authorization server", "list the issuer in authorization_servers")
+				f = t.stopped(ctx, authResourceID, f)
 			}
+			f.Data = data
 			return f
 		},
 	}

@@ -3,35 +3,54 @@ package probe
 import (
 	"context"
 	"fmt"
-	"slices"
 )
 
 func authServer() Check {
 	return Check{
-		ID: "auth.server", Title: "authorization server describes itself",
-		Applies: func(t *Target) bool { return refused(t) && (t.chain == nil || t.chain.Issuer != "") },
+		ID: authServerID, Title: "authorization server describes itself",
+		Applies: func(t *Target) bool {
+			return chained(t) && (t.chain == nil || t.chain.Issuer != "" || len(t.chain.ServerPlaces) > 0)
+		},
 		Why: `The authorization server publishes where people log in and where tokens are given (RFC 8414, or OpenID Connect Discovery).
 Its issuer must be the one that the server named, letter by letter: else somebody could put another login in its place. It must offer
-PKCE with S256.`,
+PKCE with S256. Its endpoints are https, or http on this machine, and nothing else.`,
 		Remedy: `Publish the metadata at /.well-known/oauth-authorization-server, with the same issuer as in the server's metadata and code_challenge_methods_supported: ["S256"].`,
 		Run: func(ctx context.Context, t *Target) Finding {
 			a := t.authorization(ctx)
+			data := map[string]any{"asked": askedData(a.ServerPlaces)}
 			if a.Server == nil {
-				return missing("usable metadata of "+firstWords(a.Issuer), a.ServerPlaces, "publish the authorization server's metadata, with the issuer "+firstWords(a.Issuer))
+				f := missing("usable metadata of "+firstWords(a.Issuer), a.ServerPlaces, "publish the authorization server's metadata, with the issuer "+firstWords(a.Issuer))
+				for _, p := range a.ServerPlaces {
+					if p.Issuer != "" {
+						f.Message = fmt.Sprintf("the issuer is %s in the metadata of the authorization server, and %s in the server's: nothing of it is used", firstWords(p.Issuer), firstWords(a.Issuer))
+						f.Fix = "write the same issuer in both"
+						data["issuer"], data["wanted_issuer"] = p.Issuer, a.Issuer
+						break
+					}
+				}
+				if a.Issuer == "" {
+					f = skip("no authorization server is known")
+					f.Detail = asked(a.ServerPlaces)
+				}
+				f.Data = data
+				return t.stopped(ctx, authServerID, f)
+			}
+			data["issuer"] = a.Server.Issuer
+			if a.Defaults {
+				f := pass("no metadata: a login tries the endpoints that servers of 2025-03-26 have")
+				f.Detail, f.Data = asked(a.ServerPlaces), data
+				return f
 			}
 			found := a.ServerPlaces[len(a.ServerPlaces)-1]
 			f := pass(found.URL)
-			switch {
+			switch wrong := t.unfit(a); {
+			case wrong != "":
+				f = t.stopped(ctx, authServerID, warn(found.URL+" "+wrong, "correct the metadata of the authorization server: a login is refused because of it"))
 			case a.SlashOnly:
 				f = warn(fmt.Sprintf("the issuer is %s here and %s in the server's metadata", firstWords(a.Server.Issuer), firstWords(a.Issuer)),
 					"write the issuer the same way in both: some clients refuse the login because of the slash")
-			case a.Server.AuthorizationEndpoint == "" || a.Server.TokenEndpoint == "":
-				f = warn(found.URL+" lacks the authorization or the token endpoint", "add authorization_endpoint and token_endpoint")
-			case !slices.Contains(a.Server.CodeChallengeMethods, "S256"):
-				f = warn(found.URL+" does not offer PKCE with S256, which clients must use", `add "code_challenge_methods_supported": ["S256"]`)
 			}
-			f.Detail = asked(a.ServerPlaces)
-			f.Data = map[string]any{"issuer": a.Server.Issuer}
+			f.Detail, f.Data = asked(a.ServerPlaces), data
 			return f
 		},
 	}

@@ -2,39 +2,51 @@ package probe
 
 import (
 	"context"
-	"encoding/base64"
-	"encoding/json"
 	"fmt"
 	"strings"
-	"time"
-)
 
-// soonExpired is when the end of a token is worth a warning: a working day is enough to get another.
-const soonExpired = 24 * time.Hour
+	"github.com/mcpctl/mcpctl/pkg/session"
+)
 
 func authToken() Check {
 	return Check{
-		ID: "auth.token", Title: "token has not expired", Needs: []string{"config.variables"},
-		Applies: func(t *Target) bool { return overHTTP(t) && authorizationOf(t.Server.Headers) != "" },
-		Why: `A token that the entry sends in the Authorization header may say itself until when it is good, if it is a JSON Web Token.
-One that has expired is refused by every server, with a 401 that looks like any other. Other tokens say nothing of themselves.`,
-		Remedy: `Get a new token, and put it into the variable that the entry names.`,
+		ID: "auth.token", Title: "a token is there", Needs: []string{"config.variables"},
+		Applies: func(t *Target) bool { return overHTTP(t) && (authorizationOf(t.Server.Headers) != "" || chained(t)) },
+		Why: `A token comes from the entry, in the header Authorization, or from a login, and is kept between runs. One of the entry goes
+before one of a login. What cannot be read, because a keyring is locked, is as good as nothing.`,
+		Remedy: `Log in: mcpctl login NAME. For a keyring that is locked, unlock it, or keep credentials in files: MCPCTL_CREDENTIALS=file.`,
 		Run: func(_ context.Context, t *Target) Finding {
-			expiry, ok := tokenExpiry(lastWord(authorizationOf(t.expanded.Headers)))
-			if !ok {
-				return skip("the token says nothing of itself")
+			login := t.login
+			switch {
+			case t.loginErr != nil:
+				return warn("what is kept of a login cannot be read: "+firstWords(t.loginErr.Error()),
+					"unlock the keyring, or keep credentials in files: MCPCTL_CREDENTIALS=file")
+			case authorizationOf(t.Server.Headers) != "" && refused(t):
+				return skip("it is the entry's own, in the header Authorization, and was refused: see auth.access")
+			case authorizationOf(t.Server.Headers) != "":
+				return pass("the entry's own, in the header Authorization")
+			case !loggedIn(t):
+				return skip("none is kept of a login, and the entry has none")
 			}
-			until := expiry.UTC().Format(time.RFC3339)
-			f := pass("until " + until)
-			switch left := time.Until(expiry); {
-			case left <= 0: // auth.access fails if the server minds
-				f = warn("the token expired at "+until, "get a new token, and put it into the variable that the entry names")
-			case left < soonExpired:
-				f = warn(fmt.Sprintf("the token ends in %s", left.Round(time.Minute)), "get a new one before that")
+			of := fmt.Sprintf("of a login at %s, kept in %s", firstWords(login.Issuer), firstWords(login.Where))
+			if refused(t) {
+				return skip("it is " + of + ", and no request was let in with it: see auth.access")
 			}
-			f.Data = map[string]any{"token_expires_at": until}
+			f := pass(of)
+			if login.Bound {
+				f.Detail = "it is bound to a key of this machine (DPoP)"
+			}
+			f.Data = loginData(login)
 			return f
 		},
+	}
+}
+
+// loginData is what is kept of a login, for programs.
+func loginData(login session.Login) map[string]any {
+	return map[string]any{
+		"standing": string(login.Standing), "issuer": login.Issuer, "client_id": login.ClientID, "kept_in": login.Where,
+		"bound": login.Bound, "scopes": strings.Join(login.Scopes, " "),
 	}
 }
 
@@ -46,23 +58,4 @@ func authorizationOf(headers map[string]string) string {
 		}
 	}
 	return ""
-}
-
-// tokenExpiry reads when a JSON Web Token ends. Its signature is not looked at: the server does that. See RFC 7519, 4.1.4.
-func tokenExpiry(token string) (time.Time, bool) {
-	parts := strings.Split(token, ".")
-	if len(parts) != 3 {
-		return time.Time{}, false
-	}
-	data, err := base64.RawURLEncoding.DecodeString(strings.TrimRight(parts[1], "="))
-	if err != nil {
-		return time.Time{}, false
-	}
-	var claims struct {
-		Expires float64 `json:"exp"`
-	}
-	if json.Unmarshal(data, &claims) != nil || claims.Expires <= 0 {
-		return time.Time{}, false
-	}
-	return time.Unix(int64(claims.Expires), 0), true
 }

@@ -2,15 +2,21 @@ package probe
 
 import (
 	"context"
+	"encoding/json"
 	"slices"
 	"strings"
+
+	"github.com/mcpctl/mcpctl/internal/toolargs"
+	"github.com/mcpctl/mcpctl/pkg/config"
+	"github.com/mcpctl/mcpctl/pkg/session"
 )
 
 func toolsSchemas() Check {
 	return Check{
 		ID: "tools.schemas", Title: "input schemas are usable", Needs: []string{"tools.list"},
 		Why: `Each schema is read by itself, so that a bad one hides no other. The inputSchema of a tool must be a JSON Schema object with "type": "object". Clients hand it to a model; with another
-one they drop the tool, or refuse the whole list.`,
+one they drop the tool, or refuse the whole list. From protocol 2026-07-28 on, a parameter with x-mcp-header is sent as a
+header over HTTP, too; clients must not call a tool for which that cannot be done.`,
 		Remedy:  `Give every tool an input schema of type object; one without parameters is {"type": "object"}.`,
 		Applies: announcesTools,
 		Run: func(ctx context.Context, t *Target) Finding {
@@ -18,21 +24,28 @@ one they drop the tool, or refuse the whole list.`,
 			if err != nil {
 				return failure(err)
 			}
-			var unusable, troubles []string
+			var unusable, uncallable, troubles []string
 			for _, tl := range tools {
 				if tl.name == "" {
 					continue // tools.names reports it
 				}
 				if p := SchemaProblem(tl.schema); p != "" {
 					unusable = append(unusable, t.named(tl.name)+": "+inLine(p))
+				} else if p := headerProblem(t, tl.schema); p != "" {
+					uncallable = append(uncallable, t.named(tl.name)+": "+inLine(p))
 				} else if p := schemaTrouble(tl.schema); p != "" {
 					troubles = append(troubles, t.named(tl.name)+": "+inLine(p))
 				}
 			}
-			problems := slices.Concat(unusable, troubles)
+			problems := slices.Concat(unusable, uncallable, troubles)
 			switch {
 			case len(unusable) > 0:
 				f := warn(firstOf(problems), "give every tool an input schema of type object; without parameters: {\"type\": \"object\"}")
+				f.Detail = strings.Join(problems, "\n")
+				f.Data = map[string]any{"problems": problems}
+				return f
+			case len(uncallable) > 0:
+				f := warn(firstOf(problems), "correct the x-mcp-header of its parameters: clients must not call the tool")
 				f.Detail = strings.Join(problems, "\n")
 				f.Data = map[string]any{"problems": problems}
 				return f
@@ -45,4 +58,16 @@ one they drop the tool, or refuse the whole list.`,
 			return pass("all of type object")
 		},
 	}
+}
+
+// headerProblem says why clients must not call a tool: only over HTTP, and from protocol 2026-07-28 on, are there parameters
+// that are sent as headers, too.
+func headerProblem(t *Target, schema json.RawMessage) string {
+	if t.opened == nil {
+		return ""
+	}
+	if info := t.opened.Info(); info.Era != session.EraModern || info.Transport == string(config.TransportStdio) {
+		return ""
+	}
+	return toolargs.HeaderProblem(schema)
 }

@@ -21,11 +21,13 @@ func Checks() []Check {
 		httpEndpoint(),
 		authAccess(),
 		authToken(),
+		authExpiry(),
 		authChallenge(),
 		authResource(),
 		authServer(),
 		authRegistration(),
 		authScopes(),
+		authClock(),
 		sessionOpen(),
 		commandRuntime(), // here, because it is asked while the session opens
 		httpRedirect(),

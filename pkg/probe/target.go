@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/url"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -38,6 +39,8 @@ type Target struct {
 	Baseline *Baseline
 	// Capture wants [Target.Captured] to return what the server offers.
 	Capture bool
+	// LoginLine is the line to type to log in at the server. If empty, mcpctl login with the name of the entry.
+	LoginLine string
 	// Mask replaces secrets in the texts of the report and of what the server offers. If nil, none is replaced.
 	Mask func(string) string
 
@@ -69,7 +72,10 @@ type Target struct {
 	// health says what became of the entry's own call.
 	health healthState
 	chain  *session.Authorization
-	stream *listening
+	// earlier and login are what was kept of a login before the session was opened, and after it; loginErr why that is not known.
+	earlier, login session.Login
+	loginErr       error
+	stream         *listening
 	// closed is the session that shutdown.close has ended.
 	closed *session.Session
 	// captured is what the server offers, nil if it is not known.
@@ -93,6 +99,24 @@ func stdio(t *Target) bool { return t.Server.Command != "" }
 // overHTTP reports whether the server is reached by a URL.
 func overHTTP(t *Target) bool { return t.Server.URL != "" }
 
+// place is the server's URL without what may be secret.
+func (t *Target) place() string {
+	u, err := url.Parse(t.expanded.URL)
+	if err != nil {
+		return "another"
+	}
+	return (&url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}).String()
+}
+
+// hostOf is the host in a URL.
+func hostOf(raw string) string {
+	u, err := url.Parse(raw)
+	if err != nil {
+		return firstWords(raw)
+	}
+	return u.Host
+}
+
 // https reports whether the server is reached over TLS.
 func https(t *Target) bool { return strings.HasPrefix(strings.ToLower(t.Server.URL), "https://") }
 
@@ -100,7 +124,13 @@ func https(t *Target) bool { return strings.HasPrefix(strings.ToLower(t.Server.U
 func (t *Target) open(ctx context.Context) (*session.Session, error) {
 	t.openOnce.Do(func() {
 		t.sup = session.NewSupervisor(t.Dialer, t.expanded)
+		if overHTTP(t) {
+			t.earlier, t.loginErr = t.dialer().Login(ctx, t.expanded)
+		}
 		t.opened, t.openErr = t.sup.Session(ctx)
+		if overHTTP(t) { // it may have been refreshed, or got by a grant that needs no person
+			t.login, t.loginErr = t.dialer().Login(ctx, t.expanded)
+		}
 		if t.openErr == nil {
 			t.spans = append(t.spans, t.opened.Info().Spans...)
 		}

@@ -1,0 +1,642 @@
+package oauth
+
+import (
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/mcpctl/mcpctl/pkg/config"
+)
+
+func s256(verifier string) string {
+	sum := sha256.Sum256([]byte(verifier))
+	return base64.RawURLEncoding.EncodeToString(sum[:])
+}
+
+// wantError checks a failure's reason, step, and words.
+func wantError(t *testing.T, err error, reason Reason, step Step, words ...string) *Error {
+	t.Helper()
+	e, ok := errors.AsType[*Error](err)
+	if !ok {
+		t.Fatalf("err = %v, want an *Error", err)
+	}
+	if e.Reason != reason || e.Step != step {
+		t.Errorf("reason %d at %q, want %d at %q: %v", e.Reason, e.Step, reason, step, e)
+	}
+	for _, w := range words {
+		if !strings.Contains(e.Error()+" "+e.Hint, w) {
+			t.Errorf("%q is not in: %v (%s)", w, e, e.Hint)
+		}
+	}
+	return e
+}
+
+func TestLoginOnChallenge(t *testing.T) {
+	t.Parallel()
+	s := startAuthServer(t)
+	o := s.options()
+	var secrets []string
+	var mu sync.Mutex
+	o.Secret = func(v ...string) { mu.Lock(); secrets = append(secrets, v...); mu.Unlock() }
+	a := New(o)
+	if status, err := s.request(a, "tools/list"); err != nil || status != http.StatusOK {
+		t.Fatalf("status %d, %v", status, err)
+	}
+	q := s.asked[0]
+	if q.Get("resource") != s.endpoint() || s.forms[0].Get("resource") != s.endpoint() {
+		t.Errorf("resource: %q and %q", q.Get("resource"), s.forms[0].Get("resource"))
+	}
+	client := s.clients["client-1"]
+	if client["application_type"] != "native" || client["client_name"] != "mcpctl" || client["token_endpoint_auth_method"] != "none" {
+		t.Errorf("registered as %v", client)
+	}
+	if types, _ := client["grant_types"].([]any); !slices.Contains(types, any("refresh_token")) {
+		t.Errorf("grant_types: %v", client["grant_types"])
+	}
+	for _, secret := range []string{"code-1", s.forms[0].Get("code_verifier"), "secret-at-2", "secret-rt-2"} {
+		if !slices.Contains(secrets, secret) {
+			t.Errorf("%s was not told as a secret", secret)
+		}
+	}
+	// Another run uses what is kept: no login, no registration.
+	o.Person = nil
+	if status, err := s.request(New(o), "tools/list"); err != nil || status != http.StatusOK {
+		t.Fatalf("status %d, %v", status, err)
+	}
+	if n := s.times("authorize"); n != 1 {
+		t.Errorf("%d logins", n)
+	}
+	// Another login uses the client that was registered.
+	o.Person = s.person()
+	if err := New(o).Login(t.Context(), nil); err != nil {
+		t.Fatal(err)
+	}
+	if s.times("register") != 1 || s.times("authorize") != 2 {
+		t.Errorf("log: %v", s.log)
+	}
+}
+
+func TestNeedsLoginWithoutAPerson(t *testing.T) {
+	t.Parallel()
+	s := startAuthServer(t)
+	o := s.options()
+	o.Person = nil
+	a := New(o)
+	for range 2 {
+		_, err := s.request(a, "tools/list")
+		wantError(t, err, NeedsLogin, StepBrowser)
+	}
+	if s.times("authorize")+s.times("register") != 0 || s.times("prm") != 1 {
+		t.Errorf("log: %v", s.log)
+	}
+}
+
+func TestDiscoveryVariants(t *testing.T) {
+	t.Parallel()
+	page := func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/html")
+		_, _ = w.Write([]byte("<html>app</html>"))
+	}
+	for name, set := range map[string]func(s *authServer){
+		"well-known": func(s *authServer) { s.challenge = "Bearer" },
+		"root": func(s *authServer) {
+			s.challenge = "Bearer"
+			s.placed[s.prmPath()] = page
+			s.placed["/.well-known/oauth-protected-resource"] = func(w http.ResponseWriter, _ *http.Request) {
+				answerJSON(w, 200, map[string]any{"resource": s.mcp.URL, "authorization_servers": []string{s.issuer()}})
+			}
+		},
+		"named place is a page": func(s *authServer) {
+			s.challenge = `Bearer resource_metadata="` + s.mcp.URL + `/elsewhere"`
+			s.placed["/elsewhere"] = page
+		},
+		"named place is no https": func(s *authServer) { s.challenge = `Bearer resource_metadata="http://192.0.2.1/elsewhere"` },
+		"redirected": func(s *authServer) {
+			s.challenge = `Bearer resource_metadata="` + s.mcp.URL + `/elsewhere"`
+			s.placed["/elsewhere"] = http.RedirectHandler(s.prmPath(), http.StatusMovedPermanently).ServeHTTP
+		},
+		"issuer with a path": func(s *authServer) { s.issuerPath = "/tenant" },
+		"openid inserted": func(s *authServer) {
+			s.issuerPath, s.wellKnown = "/tenant", []string{"/.well-known/openid-configuration/tenant"}
+		},
+		"openid appended": func(s *authServer) {
+			s.issuerPath, s.wellKnown = "/tenant", []string{"/tenant/.well-known/openid-configuration"}
+		},
+		"openid at the root": func(s *authServer) { s.wellKnown = []string{"/.well-known/openid-configuration"} },
+		"second server": func(s *authServer) {
+			s.prm = func(doc map[string]any) { doc["authorization_servers"] = []string{s.mcp.URL + "/none", s.issuer()} }
+		},
+		"issuer with a slash": func(s *authServer) {
+			s.prm = func(doc map[string]any) { doc["authorization_servers"] = []string{s.issuer() + "/"} }
+		},
+		"no challenge but metadata": func(s *authServer) { s.challenge = "-" },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := startAuthServer(t)
+			set(s)
+			if status, err := s.request(New(s.options()), "tools/list"); err != nil || status != http.StatusOK {
+				t.Errorf("status %d, %v; log %v", status, err, s.log)
+			}
+			if s.times("authorize") != 1 {
+				t.Errorf("log: %v", s.log)
+			}
+		})
+	}
+}
+
+// TestStopsBeforeTheBrowser shows what ends a login before anybody is asked.
+func TestStopsBeforeTheBrowser(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		set    func(s *authServer, o *Options)
+		reason Reason
+		step   Step
+		words  []string
+	}{
+		"another resource": {func(s *authServer, _ *Options) {
+			s.prm = func(doc map[string]any) { doc["resource"] = "https://evil.example.com/mcp" }
+		}, Invalid, StepResource, []string{"https://evil.example.com/mcp", "/mcp"}},
+		"another issuer": {func(s *authServer, _ *Options) {
+			s.metadata = func(doc map[string]any) { doc["issuer"] = "https://attacker.example.com" }
+		}, Invalid, StepServer, []string{"https://attacker.example.com", "http://127.0.0.1"}},
+		"no PKCE": {func(s *authServer, _ *Options) {
+			s.metadata = func(doc map[string]any) { delete(doc, "code_challenge_methods_supported") }
+		}, Invalid, StepServer, []string{"PKCE"}},
+		"plain PKCE": {func(s *authServer, _ *Options) {
+			s.metadata = func(doc map[string]any) { doc["code_challenge_methods_supported"] = []string{"plain"} }
+		}, Invalid, StepServer, []string{"plain", "S256"}},
+		"token endpoint without https": {func(s *authServer, _ *Options) {
+			s.metadata = func(doc map[string]any) { doc["token_endpoint"] = "http://192.0.2.1/token" }
+		}, Invalid, StepServer, []string{"http://192.0.2.1/token", "not https"}},
+		"authorization endpoint is a file": {func(s *authServer, _ *Options) {
+			s.metadata = func(doc map[string]any) { doc["authorization_endpoint"] = "file:///etc/passwd" }
+		}, Invalid, StepServer, []string{"authorization_endpoint"}},
+		"registration refused": {func(s *authServer, _ *Options) {
+			s.register = func(w http.ResponseWriter, _, _ map[string]any) bool {
+				answerJSON(w, http.StatusForbidden, map[string]any{"error": "access_denied", "error_description": "ask\nus first"})
+				return false
+			}
+		}, Refused, StepRegistration, []string{"HTTP 403", "access_denied", "ask us first", "oauth.client_id", "--client-id"}},
+		"no registration": {func(s *authServer, _ *Options) {
+			s.metadata = func(doc map[string]any) { delete(doc, "registration_endpoint") }
+		}, Config, StepRegistration, []string{"oauth.client_id"}},
+		"no metadata anywhere": {func(s *authServer, _ *Options) {
+			s.challenge = "Bearer"
+			s.placed[s.prmPath()] = func(w http.ResponseWriter, _ *http.Request) {
+				w.Header().Set("Content-Type", "text/html")
+				_, _ = w.Write([]byte("<html>"))
+			}
+		}, Refused, StepResource, []string{"a web page", "static token", "/register"}},
+		"no challenge and no metadata": {func(s *authServer, _ *Options) {
+			s.challenge, s.placed[s.prmPath()] = "-", http.NotFound
+		}, Refused, StepResource, []string{"HTTP 404"}},
+		"another kind": {func(s *authServer, _ *Options) { s.challenge = `Basic realm="x"` }, Refused, "", []string{"Basic"}},
+		"metadata is broken": {func(s *authServer, _ *Options) {
+			s.placed[s.prmPath()] = func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusBadGateway) }
+		}, Unreachable, StepResource, []string{"HTTP 502"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := startAuthServer(t)
+			o := s.options()
+			c.set(s, &o)
+			_, err := s.request(New(o), "tools/list")
+			wantError(t, err, c.reason, c.step, c.words...)
+			if s.times("authorize")+s.times("token") != 0 {
+				t.Errorf("log: %v", s.log)
+			}
+		})
+	}
+}
+
+// TestAnswers shows what is done with the answers of an authorization server, and that each login opens one window.
+func TestAnswers(t *testing.T) {
+	t.Parallel()
+	promise := func(doc map[string]any) { doc["authorization_response_iss_parameter_supported"] = true }
+	for name, c := range map[string]struct {
+		set    func(s *authServer)
+		good   bool
+		reason Reason
+		step   Step
+		words  []string
+	}{
+		"iss as promised": {func(s *authServer) {
+			s.metadata = promise
+			s.back = func(_, answer url.Values) { answer.Set("iss", s.issuer()) }
+		}, true, 0, "", nil},
+		"iss unpromised": {func(s *authServer) {
+			s.back = func(_, answer url.Values) { answer.Set("iss", s.issuer()) }
+		}, true, 0, "", nil},
+		"iss missing": {func(s *authServer) { s.metadata = promise }, false, Invalid, StepCallback, []string{"iss"}},
+		"iss with a slash": {func(s *authServer) {
+			s.back = func(_, answer url.Values) { answer.Set("iss", s.issuer()+"/") }
+		}, false, Invalid, StepCallback, []string{"iss"}},
+		"error of another issuer": {func(s *authServer) {
+			s.back = func(_, answer url.Values) {
+				answer.Set("iss", "https://evil.example.com")
+				answer.Del("code")
+				answer.Set("error", "send_money")
+			}
+		}, false, Invalid, StepCallback, []string{"https://evil.example.com"}},
+		"said no": {func(s *authServer) {
+			s.back = func(_, answer url.Values) {
+				answer.Del("code")
+				answer.Set("error", "access_denied")
+				answer.Set("error_description", "not today")
+			}
+		}, false, Refused, StepCallback, []string{"said no", "not today"}},
+		"no code": {func(s *authServer) {
+			s.back = func(_, answer url.Values) { answer.Del("code"); answer.Set("hello", "x") }
+		}, false, Invalid, StepCallback, []string{"no code"}},
+		"code is refused": {func(s *authServer) {
+			s.token = func(w http.ResponseWriter, _ url.Values, _ map[string]any) bool {
+				answerJSON(w, 400, map[string]any{"error": "invalid_grant", "error_description": "too late"})
+				return false
+			}
+		}, false, Refused, StepToken, []string{"too late"}},
+		"token is refused": {func(s *authServer) {
+			s.serve = func(*http.Request, string, []string) (int, string) {
+				return 401, `Bearer error="invalid_token", error_description="wrong audience"`
+			}
+		}, false, Refused, StepServerAgain, []string{"wrong audience"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := startAuthServer(t)
+			c.set(s)
+			o := s.options()
+			a := New(o)
+			_, err := s.request(a, "tools/list")
+			if c.good {
+				if err != nil {
+					t.Fatal(err)
+				}
+				return
+			}
+			e := wantError(t, err, c.reason, c.step, c.words...)
+			if strings.Contains(e.Error(), "send_money") {
+				t.Errorf("what another issuer says is shown: %v", e)
+			}
+			_, again := s.request(a, "tools/list")
+			if again == nil || s.times("authorize") != 1 {
+				t.Errorf("%v; log: %v", again, s.log)
+			}
+			if _, kept, err := o.Store.Load(t.Context(), s.endpoint()); kept || err != nil {
+				t.Errorf("a failed login is kept, %v", err)
+			}
+			a.Forgive()
+			_, _ = s.request(a, "tools/list")
+			if s.times("authorize") != 2 {
+				t.Errorf("a login that was forgiven is not tried again: %v", s.log)
+			}
+		})
+	}
+}
+
+func TestScopes(t *testing.T) {
+	t.Parallel()
+	offline := func(doc map[string]any) { doc["scopes_supported"] = []string{"a", "offline_access"} }
+	for name, c := range map[string]struct {
+		set  func(s *authServer, o *Options)
+		want string
+	}{
+		"none":      {func(*authServer, *Options) {}, ""},
+		"challenge": {func(s *authServer, _ *Options) { s.challenge += `, scope="a b"` }, "a b"},
+		"resource": {func(s *authServer, _ *Options) {
+			s.prm = func(doc map[string]any) { doc["scopes_supported"] = []string{"c"} }
+		}, "c"},
+		"configured": {func(s *authServer, o *Options) {
+			s.challenge += `, scope="a b"`
+			o.Server.OAuth = &config.OAuth{Scopes: []string{"x"}}
+		}, "x"},
+		"offline":                   {func(s *authServer, _ *Options) { s.challenge += `, scope="a"`; s.metadata = offline }, "a offline_access"},
+		"offline that nobody knows": {func(s *authServer, _ *Options) { s.challenge += `, scope="a offline_access"` }, "a"},
+		"offline alone":             {func(s *authServer, _ *Options) { s.metadata = offline }, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := startAuthServer(t)
+			o := s.options()
+			c.set(s, &o)
+			if _, err := s.request(New(o), "tools/list"); err != nil {
+				t.Fatal(err)
+			}
+			if got := s.scopesAsked(); got != c.want {
+				t.Errorf("scope %q, want %q", got, c.want)
+			}
+			_, asked := s.asked[0]["scope"]
+			if asked != (c.want != "") {
+				t.Errorf("scope is sent: %t", asked)
+			}
+		})
+	}
+}
+
+// stepUp wants the scope write for calls, and read for everything else.
+func stepUp(s *authServer) {
+	s.challenge += `, scope="read"`
+	s.serve = func(_ *http.Request, rpc string, scopes []string) (int, string) {
+		need := "read"
+		if rpc == "tools/call" {
+			need = "write"
+		}
+		if slices.Contains(scopes, need) {
+			return 200, ""
+		}
+		return 403, `Bearer error="insufficient_scope", scope="` + need + `", error_description="need it"`
+	}
+}
+
+// TestStepUp shows that scopes add up, also over several runs.
+func TestStepUp(t *testing.T) {
+	t.Parallel()
+	s := startAuthServer(t)
+	stepUp(s)
+	o := s.options()
+	if _, err := s.request(New(o), "tools/list"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.request(New(o), "tools/call"); err != nil {
+		t.Fatal(err)
+	}
+	if got := s.scopesAsked(); got != "read write" {
+		t.Errorf("scope %q", got)
+	}
+	if _, err := s.request(New(o), "tools/list"); err != nil || s.times("authorize") != 2 || s.times("register") != 1 {
+		t.Errorf("%v, log: %v", err, s.log)
+	}
+}
+
+// TestStepUpNeverEnds shows that a server that is never content is not obeyed for ever.
+func TestStepUpNeverEnds(t *testing.T) {
+	t.Parallel()
+	for name, serve := range map[string]func(n int) string{
+		"the same scope":    func(int) string { return "admin" },
+		"none":              func(int) string { return "" },
+		"another each time": func(n int) string { return strings.Repeat("x", n) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := startAuthServer(t)
+			s.challenge += `, scope="admin"`
+			n := 0
+			s.serve = func(*http.Request, string, []string) (int, string) {
+				n++
+				return 403, `Bearer error="insufficient_scope", scope="` + serve(n) + `"`
+			}
+			a := New(s.options())
+			_, err := s.request(a, "tools/list")
+			if err == nil || s.times("authorize") > 3 {
+				t.Errorf("%v, log %v", err, s.log)
+			}
+		})
+	}
+}
+
+func TestPlain403(t *testing.T) {
+	t.Parallel()
+	s := startAuthServer(t)
+	s.serve = func(*http.Request, string, []string) (int, string) { return 403, `Bearer realm="x"` }
+	o := s.options()
+	a := New(o)
+	_, err := s.request(a, "tools/list")
+	wantError(t, err, Refused, "")
+	if s.times("authorize") != 1 { // for the 401 before
+		t.Errorf("log: %v", s.log)
+	}
+}
+
+// TestManyAtOnce shows that requests that are refused at once share one login.
+func TestManyAtOnce(t *testing.T) {
+	t.Parallel()
+	s := startAuthServer(t)
+	a := New(s.options())
+	var wg sync.WaitGroup
+	for range 8 {
+		wg.Go(func() {
+			if status, err := s.request(a, "tools/list"); err != nil || status != 200 {
+				t.Errorf("status %d, %v", status, err)
+			}
+		})
+	}
+	wg.Wait()
+	if s.times("authorize") != 1 || s.times("register") != 1 {
+		t.Errorf("log: %v", s.log)
+	}
+}
+
+// TestOtherOrigin shows that a token is sent to the server's own origin alone.
+func TestOtherOrigin(t *testing.T) {
+	t.Parallel()
+	s, other := startAuthServer(t), startAuthServer(t)
+	a := New(s.options())
+	if _, err := s.request(a, "tools/list"); err != nil {
+		t.Fatal(err)
+	}
+	req, _ := http.NewRequestWithContext(t.Context(), http.MethodPost, other.endpoint(), nil)
+	if err := a.Authorize(req); err != nil || req.Header.Get("Authorization") != "" {
+		t.Errorf("%v, Authorization: %q", err, req.Header.Get("Authorization"))
+	}
+}
+
+// TestMigration shows that nothing of one authorization server is shown to another.
+func TestMigration(t *testing.T) {
+	t.Parallel()
+	s, next := startAuthServer(t), startAuthServer(t)
+	next.register = func(_ http.ResponseWriter, _, answer map[string]any) bool {
+		answer["client_id"] = "client-of-next"
+		next.clients["client-of-next"] = answer
+		return true
+	}
+	moved := false
+	s.prm = func(doc map[string]any) {
+		if moved {
+			doc["authorization_servers"] = []string{next.issuer()}
+		}
+	}
+	s.serve = func(r *http.Request, _ string, _ []string) (int, string) {
+		if moved {
+			return 401, `Bearer error="invalid_token", resource_metadata="{prm}"`
+		}
+		return 200, ""
+	}
+	a := New(s.options())
+	if _, err := s.request(a, "tools/list"); err != nil {
+		t.Fatal(err)
+	}
+	moved = true
+	_, _ = s.request(a, "tools/list")
+	if next.times("register") != 1 || next.times("authorize") != 1 || next.asked[0].Get("client_id") != "client-of-next" {
+		t.Errorf("log of the next: %v", next.log)
+	}
+}
+
+// TestOldServers shows servers of the first revision: no resource metadata, with metadata at the origin, and without.
+func TestOldServers(t *testing.T) {
+	t.Parallel()
+	for _, published := range []bool{true, false} {
+		s := startAuthServer(t)
+		s.challenge = "Bearer"
+		for _, path := range []string{"/authorize", "/token", "/register"} {
+			s.placed[path] = func(w http.ResponseWriter, r *http.Request) { s.serveAS(w, r) }
+		}
+		s.placed[s.prmPath()] = http.NotFound
+		if published {
+			s.placed["/.well-known/oauth-authorization-server"] = func(w http.ResponseWriter, _ *http.Request) {
+				answerJSON(w, 200, map[string]any{
+					"issuer": s.mcp.URL, "authorization_endpoint": s.mcp.URL + "/authorize", "token_endpoint": s.mcp.URL + "/token",
+					"registration_endpoint": s.mcp.URL + "/register", "code_challenge_methods_supported": []string{"S256"},
+				})
+			}
+		}
+		if status, err := s.request(New(s.options()), "tools/list"); err != nil || status != 200 {
+			t.Errorf("published %t: status %d, %v; log %v", published, status, err, s.log)
+		}
+	}
+}
+
+// TestLoginFindsTheChallenge shows servers that let everybody open a session.
+func TestLoginFindsTheChallenge(t *testing.T) {
+	t.Parallel()
+	s := startAuthServer(t)
+	s.open = []string{"initialize"}
+	s.challenge += `, scope="a"`
+	o := s.options()
+	a := New(o)
+	if err := a.Login(t.Context(), nil); err != nil {
+		t.Fatal(err)
+	}
+	if s.scopesAsked() != "a" {
+		t.Errorf("scope %q", s.scopesAsked())
+	}
+	if _, kept, _ := o.Store.Load(t.Context(), s.endpoint()); kept {
+		t.Error("the login is kept before the server has accepted it")
+	}
+	if _, err := s.request(a, "tools/list"); err != nil {
+		t.Fatal(err)
+	}
+	if r, kept, err := o.Store.Load(t.Context(), s.endpoint()); !kept || err != nil || r.Issuer != s.issuer() || r.Token.Refresh == "" {
+		t.Errorf("kept %t, %v: %v", kept, err, r.Issuer)
+	}
+}
+
+// TestClients shows how the client is chosen.
+func TestClients(t *testing.T) {
+	t.Parallel()
+	t.Run("configured", func(t *testing.T) {
+		t.Parallel()
+		s := startAuthServer(t)
+		s.clients["mine"] = map[string]any{}
+		o := s.options()
+		o.Server.OAuth = &config.OAuth{ClientID: "mine", ClientSecret: "secret-of-mine"}
+		if _, err := s.request(New(o), "tools/list"); err != nil || s.times("register") != 0 {
+			t.Errorf("%v, log %v", err, s.log)
+		}
+	})
+	t.Run("document", func(t *testing.T) {
+		t.Parallel()
+		s := startAuthServer(t)
+		s.metadata = func(doc map[string]any) { doc["client_id_metadata_document_supported"] = true }
+		const where = "https://example.com/mcpctl.json"
+		s.clients[where] = map[string]any{}
+		o := s.options()
+		o.Server.OAuth = &config.OAuth{ClientMetadataURL: where}
+		if _, err := s.request(New(o), "tools/list"); err != nil || s.times("register") != 0 {
+			t.Errorf("%v, log %v", err, s.log)
+		}
+	})
+	t.Run("forgotten", func(t *testing.T) {
+		t.Parallel()
+		s := startAuthServer(t)
+		o := s.options()
+		if _, err := s.request(New(o), "tools/list"); err != nil {
+			t.Fatal(err)
+		}
+		s.token = func(w http.ResponseWriter, form url.Values, _ map[string]any) bool {
+			if form.Get("client_id") == "client-1" {
+				answerJSON(w, 401, map[string]any{"error": "invalid_client"})
+				return false
+			}
+			return true
+		}
+		err := New(o).Login(t.Context(), nil)
+		if err == nil {
+			t.Fatal("no error")
+		}
+		if err := New(o).Login(t.Context(), nil); err != nil || s.times("register") != 2 {
+			t.Errorf("%v, log %v", err, s.log)
+		}
+	})
+	t.Run("moved", func(t *testing.T) {
+		t.Parallel()
+		s, next := startAuthServer(t), startAuthServer(t)
+		s.clients["mine"], next.clients["mine"] = map[string]any{}, map[string]any{}
+		o := s.options()
+		o.Server.OAuth = &config.OAuth{ClientID: "mine"}
+		if _, err := s.request(New(o), "tools/list"); err != nil {
+			t.Fatal(err)
+		}
+		s.prm = func(doc map[string]any) { doc["authorization_servers"] = []string{next.issuer()} }
+		err := New(o).Login(t.Context(), nil)
+		wantError(t, err, Invalid, StepServer, s.issuer(), next.issuer())
+		if next.times("authorize") != 0 {
+			t.Errorf("log: %v", next.log)
+		}
+	})
+}
+
+// TestBoundToken shows a token that is bound to a key, and a server that wants nonces in the proofs.
+func TestBoundToken(t *testing.T) {
+	t.Parallel()
+	s := startAuthServer(t)
+	s.challenge = `DPoP resource_metadata="{prm}"`
+	s.metadata = func(doc map[string]any) { doc["dpop_signing_alg_values_supported"] = []string{"ES256"} }
+	s.token = func(_ http.ResponseWriter, _ url.Values, answer map[string]any) bool {
+		answer["token_type"] = "DPoP"
+		return true
+	}
+	fresh := "nonce-1"
+	s.header = func(h http.Header) { h.Set("DPoP-Nonce", fresh) }
+	var wrong []string
+	s.serve = func(r *http.Request, _ string, _ []string) (int, string) {
+		var claims struct {
+			Nonce string `json:"nonce"`
+			Htm   string `json:"htm"`
+			Htu   string `json:"htu"`
+		}
+		parts := strings.Split(r.Header.Get("DPoP"), ".")
+		if len(parts) != 3 || !strings.HasPrefix(r.Header.Get("Authorization"), "DPoP ") {
+			wrong = append(wrong, r.Header.Get("Authorization"))
+			return 401, `DPoP error="invalid_token"`
+		}
+		data, _ := base64.RawURLEncoding.DecodeString(parts[1])
+		if err := json.Unmarshal(data, &claims); err != nil || claims.Htm != r.Method || claims.Htu != s.endpoint() {
+			wrong = append(wrong, string(data))
+		}
+		if claims.Nonce != fresh {
+			return 401, `DPoP error="use_dpop_nonce"`
+		}
+		return 200, ""
+	}
+	o := s.options()
+	a := New(o)
+	if status, err := s.request(a, "tools/list"); err != nil || status != 200 {
+		t.Fatalf("status %d, %v; %v", status, err, wrong)
+	}
+	fresh = "nonce-2"
+	if status, err := s.request(a, "tools/list"); err != nil || status != 200 || len(wrong) > 0 || s.times("authorize") != 1 {
+		t.Errorf("status %d, %v; %v; log %v", status, err, wrong, s.log)
+	}
+	o.Person = nil
+	if status, err := s.request(New(o), "tools/list"); err != nil || status != 200 {
+		t.Errorf("another run: status %d, %v", status, err)
+	}
+}
