@@ -114,8 +114,8 @@ func (g *grant) provider(ctx context.Context) (*endpoint, error) {
 
 // metadata reads what the identity provider says of itself.
 func (g *grant) metadata(ctx context.Context, issuer *url.URL) (*ServerMetadata, error) {
-	found := Chain{Issuer: g.config.IDP.Issuer}
-	walk{endpoint: issuer, client: g.a.o.Client}.issuer(ctx, &found)
+	var found Chain
+	walk{endpoint: issuer, client: g.a.o.Client}.issuer(ctx, &found, g.config.IDP.Issuer)
 	at := shownURL(g.config.IDP.Issuer)
 	var e *Error
 	switch {
