@@ -244,14 +244,14 @@ func (f loginFault) runs() []loginRun {
 	}
 	const call = "call entry echo text=hi"
 	runs := []loginRun{
-		one("login", "login entry", f.login, pages),
+		one("login", "login entry --browser", f.login, pages),
 		one("browser", call+" --browser", f.browser, pages),
 		one("verbose", call+" --browser -vv", f.browser, pages),
 		one("call", call, f.call, -1),
 		one("doctor", "doctor entry", f.doctor, -1),
 	}
 	if len(f.then) > 0 {
-		runs = append(runs, loginRun{"then", append([]loginStep{{do: "login entry", loginWant: f.login}}, f.then...), 10})
+		runs = append(runs, loginRun{"then", append([]loginStep{{do: "login entry --browser", loginWant: f.login}}, f.then...), 10})
 	}
 	return runs
 }
@@ -271,7 +271,10 @@ func (f loginFault) try(t *testing.T, c faultlab.Case, run loginRun) {
 			t.Error(err)
 		}
 	})
-	file := filepath.Join(dir, "config.yaml")
+	file := filepath.Join(dir, "mcpctl", "config.yaml") // where it is looked for
+	if err := os.Mkdir(filepath.Dir(file), 0o700); err != nil {
+		t.Fatal(err)
+	}
 	if err := os.WriteFile(file, []byte("servers:\n  entry:\n    url: "+server.URL+"\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -279,7 +282,7 @@ func (f loginFault) try(t *testing.T, c faultlab.Case, run loginRun) {
 		if step.revoke {
 			server.RevokeTokens(false)
 		}
-		args := append(strings.Fields(step.do+" "+f.flags), "--config", file)
+		args := strings.Fields(step.do + " " + f.flags)
 		if !strings.Contains(step.do, "-vv") {
 			args = append(args, "-o", "json")
 		}
@@ -329,7 +332,7 @@ func (f loginFault) mcpctl(t *testing.T, dir string, args []string, server *faul
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	defer time.AfterFunc(hanging, cancel).Stop()
+	defer time.AfterFunc(40*time.Second, cancel).Stop()
 	if f.closes {
 		watched := make(chan struct{})
 		defer func() { <-watched }()
@@ -366,7 +369,7 @@ func (f loginFault) mcpctl(t *testing.T, dir string, args []string, server *faul
 // checkStep checks how a command ended, and what it said.
 func (f loginFault) checkStep(t *testing.T, step loginStep, o outcome) {
 	t.Helper()
-	asked := strings.HasPrefix(step.do, "login") || strings.Contains(step.do, "--browser")
+	asked := strings.Contains(step.do, "--browser")
 	code, doctor := faultCodes()[step.class], strings.HasPrefix(step.do, "doctor")
 	class := step.class
 	switch {
