@@ -18,15 +18,16 @@ const StepRevocation Step = "token revocation"
 const revocationTime = 10 * time.Second
 
 // Logout forgets what is kept for the server, and asks the authorization server to revoke it where that can be done (RFC
-// 7009). It reports whether there was anything; a failure of the revocation is told by err, and nothing is kept all the same.
-func (a *Authorizer) Logout(ctx context.Context) (had bool, err error) {
+// 7009). It reports whether there was anything, and whether all of it is revoked: some authorization servers cannot do that. A
+// failure of the revocation is told by err, and nothing is kept all the same.
+func (a *Authorizer) Logout(ctx context.Context) (had, revoked bool, err error) {
 	s := a.o.Store
 	if s == nil {
-		return false, nil
+		return false, false, nil
 	}
 	unlock, err := s.Lock(ctx, a.o.Server.URL)
 	if err != nil {
-		return false, err
+		return false, false, err
 	}
 	defer unlock()
 	// Whatever is configured now: what is kept is to go.
@@ -36,10 +37,10 @@ func (a *Authorizer) Logout(ctx context.Context) (had bool, err error) {
 	}
 	had, err = s.Delete(ctx, a.o.Server.URL)
 	if err != nil {
-		return had, err
+		return had, false, err
 	}
 	if unread != nil && had {
-		return had, &Error{
+		return had, false, &Error{
 			Step: StepRevocation, Reason: Unreachable, Err: unread,
 			Message: "the tokens could not be read, so the authorization server was not told: " + plain(unread),
 		}
@@ -47,39 +48,42 @@ func (a *Authorizer) Logout(ctx context.Context) (had bool, err error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, revocationTime, fmt.Errorf("no answer within %s", revocationTime))
 	defer cancel()
 	var failures []error
+	revoked = len(records) > 0
 	for _, r := range records {
-		if err := a.revoke(ctx, r); err != nil {
+		able, err := a.revoke(ctx, r)
+		if err != nil {
 			failures = append(failures, err)
 		}
+		revoked = revoked && able && err == nil
 	}
 	switch len(failures) {
 	case 0:
-		return had, nil
+		return had, revoked, nil
 	case 1:
-		return had, failures[0]
+		return had, false, failures[0]
 	}
-	return had, errors.Join(failures...)
+	return had, false, errors.Join(failures...)
 }
 
 // revoke tells the authorization server of a record that its tokens are not used any more: the refresh token first, with
-// which most servers revoke the access token too.
-func (a *Authorizer) revoke(ctx context.Context, r Record) error {
+// which most servers revoke the access token too. It reports whether that can be done.
+func (a *Authorizer) revoke(ctx context.Context, r Record) (able bool, err error) {
 	if r.RevocationEndpoint == "" {
 		if r.Token.Access != "" || r.Token.Refresh != "" {
 			a.tell(StepRevocation, shownURL(r.Issuer)+" has no way to revoke tokens: what was given stays good until it expires")
 		}
-		return nil
+		return false, nil
 	}
 	for _, t := range []struct{ token, hint string }{{r.Token.Refresh, "refresh_token"}, {r.Token.Access, "access_token"}} {
 		if t.token == "" {
 			continue
 		}
 		if err := a.revokeOne(ctx, r, t.token, t.hint); err != nil {
-			return err
+			return true, err
 		}
 	}
 	a.tell(StepRevocation, shownURL(r.Issuer)+" has revoked the tokens")
-	return nil
+	return true, nil
 }
 
 func (a *Authorizer) revokeOne(ctx context.Context, r Record, token, hint string) error {
