@@ -118,15 +118,18 @@ func (a *app) loginFits(server config.Server) error {
 	name := toolargs.Quote(server.Name)
 	if server.Auth == config.AuthNone {
 		e := &configError{server: server.Name, message: "the entry says auth: none, and is never logged in to"}
-		e.hint = "mcpctl " + a.configWords() + "set " + name + " auth=auto, or for once: --auth auto"
+		if e.hint = "for once: --auth auto"; !isURL(server.Name) {
+			e.hint = "mcpctl " + a.configWords() + "set " + name + " auth=auto, or for once: --auth auto"
+		}
 		return e
 	}
 	for _, header := range sortedKeys(server.Headers) {
 		if strings.EqualFold(header, "Authorization") {
-			return &configError{
-				server: server.Name, message: "the entry has a credential in the header " + header + ", which is what the server gets",
-				hint: "to log in instead, remove it: mcpctl " + a.configWords() + "set " + name + " headers." + header + "=",
+			e := &configError{server: server.Name, message: "there is a credential in the header " + header + ", which is what the server gets"}
+			if e.hint = "to log in instead, leave it out"; !isURL(server.Name) {
+				e.hint = "to log in instead, remove it: mcpctl " + a.configWords() + "set " + name + " headers." + header + "="
 			}
+			return e
 		}
 	}
 	return nil
