@@ -85,7 +85,7 @@ func TestAPersonWithoutABrowserPastesTheAddress(t *testing.T) {
 		for typed, want := range map[string]string{
 			"nonsense\r": "a code alone does not say which login it answers",
 			strings.Replace(back, "state=", "state=x", 1) + "\r": "it answers another login",
-			term.address() + "\r": "that is the address to log in at",
+			term.address() + "\r":                                "that is the address to log in at",
 		} {
 			term.answer(typed)
 			term.awaitText(want)
@@ -174,7 +174,8 @@ func TestCtrlCEndsALogin(t *testing.T) {
 		t.Errorf("exit code %d after %s:\n%s", code, took, out)
 	}
 	groupIsGone(t, pid)
-	if !strings.HasSuffix(out, "\x1b[?25h\x1b[?2004l"+out[strings.LastIndex(out, "\x1b[?2004l")+len("\x1b[?2004l"):]) || !strings.Contains(out, "an earlier one is as it was") {
+	_, after, restored := strings.Cut(out, "\x1b[?25h\x1b[?2004l")
+	if !restored || !strings.Contains(strings.ReplaceAll(after, "\n  ", " "), "interrupted: no login, and an earlier one is as it was\n") {
 		t.Errorf("the terminal is left as\n%q", out)
 	}
 	if code, out := loginOn(t, home, nil, "tools", server.URL, "--no-input").end(); code != codeOK {
