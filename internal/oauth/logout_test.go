@@ -44,8 +44,8 @@ func TestLogoutWhoseRevocationFails(t *testing.T) {
 		"no place": {func(_ *rotator, r *Record) { r.RevocationEndpoint = "" }, -1, ""},
 		"down":     {func(s *rotator, _ *Record) { s.Close() }, Unreachable, "refused"},
 		"refused": {func(s *rotator, _ *Record) {
-			s.instead = func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(503) }
-		}, Refused, "503"},
+			s.instead = func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(403) }
+		}, Refused, "HTTP 403"},
 		"no URL": {func(_ *rotator, r *Record) { r.RevocationEndpoint = "::" }, Invalid, "no URL"},
 	} {
 		t.Run(name, func(t *testing.T) {
