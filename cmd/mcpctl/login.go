@@ -94,7 +94,8 @@ func (o *loginOptions) run(cmd *cobra.Command, a *app, args []string) error {
 		return &loginFailedError{server: server.Name, hint: a.staticHint(server, err), cause: err}
 	}
 	return a.with(ctx, server, func(s *session.Supervisor) error {
-		defer a.live(server.Name + ": opening it with the new login")()
+		stop := a.live(server.Name + ": opening it with the new login")
+		defer stop()
 		list, err := listTools(ctx, s, server.Name)
 		if err != nil && session.ClassOf(err) == session.ClassAnswered {
 			err = nil // it has no tools, and it has let us in
@@ -141,7 +142,8 @@ func (a *app) opensWithout(ctx context.Context, server config.Server, err error)
 	if !ok || e.Reason != oauth.Refused || e.Step != oauth.StepResource {
 		return false
 	}
-	defer a.live(server.Name + ": opening it without a login")()
+	stop := a.live(server.Name + ": opening it without a login")
+	defer stop()
 	s, err := a.supervise(a.dialer(), server)
 	if err != nil {
 		return false

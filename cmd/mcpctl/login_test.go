@@ -118,7 +118,8 @@ func TestALoginTakesTheAddressFromAPipe(t *testing.T) {
 		t.Fatal(err)
 	}
 	lines := bufio.NewScanner(stderr)
-	for lines.Scan() && !strings.HasPrefix(lines.Text(), server.Origin+"/authorize?") {
+	for more := true; more && !strings.HasPrefix(lines.Text(), server.Origin+"/authorize?"); {
+		more = lines.Scan()
 	}
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, lines.Text(), nil)
 	if err != nil {
