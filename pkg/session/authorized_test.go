@@ -42,6 +42,7 @@ type guarded struct {
 	opened   int            // how often a session was opened
 	streams  chan string    // the token of each GET that was let in
 	cut      map[string]bool
+	hangUp   context.CancelFunc // ends the latest stream
 }
 
 // The ways in which a guarded server is spoken with.
@@ -122,6 +123,12 @@ func (g *guarded) inside(w http.ResponseWriter, req *http.Request, inner http.Ha
 	cut := g.cut[msg.Method]
 	g.mu.Unlock()
 	if req.Method == http.MethodGet {
+		ctx, hangUp := context.WithCancel(req.Context())
+		defer hangUp()
+		req = req.WithContext(ctx)
+		g.mu.Lock()
+		g.hangUp = hangUp
+		g.mu.Unlock()
 		g.streams <- req.Header.Get("Authorization")
 	}
 	if cut {
@@ -341,7 +348,9 @@ func TestStreamOutlivesTheToken(t *testing.T) {
 		t.Errorf("the stream was opened with %q", got)
 	}
 	g.expire()
-	g.CloseClientConnections()
+	g.mu.Lock()
+	g.hangUp()
+	g.mu.Unlock()
 	if _, err := call(t.Context(), s, "write", map[string]any{}, false); err != nil {
 		t.Fatal(err)
 	}
