@@ -112,9 +112,7 @@ func newRootCmd(a *app) *cobra.Command {
 	a.registerFrom(logs)
 	// The order is that of the help.
 	add(groupServers, newAddCmd(a), newImportCmd(a), newExportCmd(a), list, get, newSetCmd(a), newRenameCmd(a), newRemoveCmd(a), newEnableCmd(a), newDisableCmd(a))
-	login := newLoginCmd(a)
-	a.registerBrowser(login)
-	add(groupServers, login, newLogoutCmd(a))
+	add(groupServers, newLoginCmd(a), newLogoutCmd(a))
 	add(groupUse, tools, call)
 	add(groupUse, resources, read, prompts, prompt, complete)
 	add(groupUse, tasks, task)

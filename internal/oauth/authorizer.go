@@ -171,6 +171,8 @@ func (a *Authorizer) Refused(req *http.Request, r transport.Refusal) error {
 		return failure("", Refused, nil, "the answer is not the server's")
 	case fresh && wantsNonce(r):
 		return nil
+	case refusesProof(req, r):
+		return proofFailure(r)
 	case r.Status != http.StatusUnauthorized && !wider:
 		return failure("", Refused, nil, "the server forbids it, and asks for no other authorization")
 	case !asks && len(r.Challenges) > 0 && a.o.Server.Auth != config.AuthOAuth:
