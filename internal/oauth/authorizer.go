@@ -167,7 +167,7 @@ func (a *Authorizer) record(ctx context.Context) (Record, bool, error) {
 func (a *Authorizer) Refused(req *http.Request, r transport.Refusal) error {
 	ctx, spent := req.Context(), tokenIn(req)
 	c, asks := bearer(r.Challenges)
-	wider := c.Params["error"] == "insufficient_scope"
+	wider := wantsScopes(r.Status, c)
 	fresh := a.learn(req, r.Header)
 	switch {
 	case a.endpoint == nil || !transport.SameOrigin(req.URL, a.endpoint):
@@ -190,9 +190,32 @@ func (a *Authorizer) Refused(req *http.Request, r transport.Refusal) error {
 			return err
 		}
 	}
+	if r.Quiet && a.idle() && a.needsPerson() {
+		return failure(StepBrowser, NeedsLogin, nil, "somebody has to log in, and nobody is asked by what is done in the background")
+	}
 	return a.once(ctx, spent, func(ctx context.Context, f *attempt) (*brought, error) {
 		return a.flow(ctx, f, demand{refusal: r, challenge: c, asks: asks, wider: wider, spent: spent})
 	})
+}
+
+// wantsScopes reports whether a challenge wants a token with other scopes. Of a 403 that names scopes and no error, which
+// servers made with the official SDK give, that is the only sense. See RFC 6750, 3.1.
+func wantsScopes(status int, c transport.Challenge) bool {
+	return c.Params["error"] == "insufficient_scope" ||
+		status == http.StatusForbidden && c.Params["error"] == "" && c.Params["scope"] != ""
+}
+
+// idle reports whether no flow is under way.
+func (a *Authorizer) idle() bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.attempt == nil
+}
+
+// needsPerson reports whether a flow would ask a person.
+func (a *Authorizer) needsPerson() bool {
+	grant := a.oauth().Grant
+	return a.o.Person != nil && (grant == "" || grant == config.GrantCode)
 }
 
 // newer reports whether there is another token by now than the one that was refused.
@@ -374,7 +397,7 @@ func (a *Authorizer) Login(ctx context.Context, refusal *transport.Refusal) erro
 		d.refusal = r
 	}
 	d.challenge, d.asks = bearer(d.refusal.Challenges)
-	d.wider = d.challenge.Params["error"] == "insufficient_scope"
+	d.wider = wantsScopes(d.refusal.Status, d.challenge)
 	a.Forgive()
 	a.mu.Lock()
 	a.held = nil

@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/mcpctl/mcpctl/internal/transport"
 	"github.com/mcpctl/mcpctl/pkg/config"
 )
 
@@ -24,7 +25,7 @@ func s256(verifier string) string {
 }
 
 // wantError checks a failure's reason, step, and words.
-func wantError(t *testing.T, err error, reason Reason, step Step, words ...string) {
+func wantError(t *testing.T, err error, reason Reason, step Step, words ...string) *Error {
 	t.Helper()
 	e, ok := errors.AsType[*Error](err)
 	if !ok {
@@ -38,6 +39,7 @@ func wantError(t *testing.T, err error, reason Reason, step Step, words ...strin
 			t.Errorf("%q is not in: %v (%s)", w, e, e.Hint)
 		}
 	}
+	return e
 }
 
 func TestLoginOnChallenge(t *testing.T) {
@@ -776,4 +778,30 @@ func FuzzEndpointURL(f *testing.F) {
 			t.Errorf("%q goes to %s", raw, again)
 		}
 	})
+}
+
+// TestQuietRefusals shows that nobody is asked because of what is done in the background, and that this hinders no login of
+// a request that somebody waits for; and that scopes which a 403 names without an error are asked for.
+func TestQuietRefusals(t *testing.T) {
+	t.Parallel()
+	s := startAuthServer(t)
+	a := New(s.options())
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.endpoint(), http.NoBody)
+	if err != nil {
+		t.Fatal(err)
+	}
+	challenge := `Bearer resource_metadata="` + s.mcp.URL + s.prmPath() + `"`
+	r := transport.Refusal{Status: http.StatusUnauthorized, Challenges: transport.ParseChallenge(challenge), Header: http.Header{}, Quiet: true}
+	wantError(t, a.Refused(req, r), NeedsLogin, StepBrowser)
+	r.Quiet = false
+	if err := a.Refused(req, r); err != nil {
+		t.Error(err)
+	}
+	for header, want := range map[string]bool{
+		`Bearer error="insufficient_scope"`: true, `Bearer scope="a b"`: true, `Bearer error="invalid_token", scope="a"`: false, `Bearer`: false,
+	} {
+		if got := wantsScopes(http.StatusForbidden, transport.ParseChallenge(header)[0]); got != want {
+			t.Errorf("%s: %t", header, got)
+		}
+	}
 }

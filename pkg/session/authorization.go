@@ -11,6 +11,8 @@ import (
 	"net/url"
 	"time"
 
+	"github.com/modelcontextprotocol/go-sdk/auth"
+
 	"github.com/mcpctl/mcpctl/internal/oauth"
 	"github.com/mcpctl/mcpctl/internal/transport"
 	"github.com/mcpctl/mcpctl/pkg/config"
@@ -109,6 +111,57 @@ func (p patient) Refused(req *http.Request, r Refusal) error {
 	defer p.lobby.enter(b)()
 	return p.Authorizer.Refused(req.WithContext(ctx), r)
 }
+
+// SDKAuthorizer returns an authorizer that gets its tokens from a handler of the SDK, one flow at a time. What the SDK does
+// for POSTs only then works for all requests. A handler that asks a person calls [LoginBegins] with the context that it was
+// given, at that moment. It does not learn of refusals of requests that nobody waits for.
+func SDKAuthorizer(h auth.OAuthHandler) Authorizer {
+	return &sdkAuthorizer{h: h, turn: make(chan struct{}, 1)}
+}
+
+type sdkAuthorizer struct {
+	h auth.OAuthHandler
+	// turn is held by the one whose flow is under way.
+	turn chan struct{}
+}
+
+// Authorize implements [Authorizer].
+func (a *sdkAuthorizer) Authorize(req *http.Request) error {
+	source, err := a.h.TokenSource(req.Context())
+	if err != nil || source == nil {
+		return err
+	}
+	token, err := source.Token()
+	if err != nil {
+		return err
+	}
+	token.SetAuthHeader(req)
+	return nil
+}
+
+// Refused implements [Authorizer].
+func (a *sdkAuthorizer) Refused(req *http.Request, r Refusal) error {
+	if r.Quiet {
+		return errors.New("no flow is begun by what is done in the background")
+	}
+	select {
+	case a.turn <- struct{}{}:
+		defer func() { <-a.turn }()
+	case <-req.Context().Done():
+		return context.Cause(req.Context())
+	}
+	now := req.Clone(req.Context())
+	now.Header.Del("Authorization")
+	if err := a.Authorize(now); err == nil && now.Header.Get("Authorization") != "" && now.Header.Get("Authorization") != req.Header.Get("Authorization") {
+		return nil // somebody else's flow has brought another
+	}
+	return a.h.Authorize(req.Context(), req, &http.Response{
+		StatusCode: r.Status, Status: http.StatusText(r.Status), Header: r.Header, Body: http.NoBody, Request: req,
+	})
+}
+
+// Accepted implements [Authorizer].
+func (a *sdkAuthorizer) Accepted(*http.Request, http.Header) {}
 
 // failureOf returns the failure of an authorizer that an error is due to, nil if it is due to none.
 func failureOf(err error) *oauth.Error {

@@ -8,4 +8,7 @@
 //
 // What a failure means is decided from evidence below the SDK's decoder: HTTP status and headers, exit status of the
 // child process, whether a byte of the request was written. See classify.go for the table.
+//
+// Authorization comes from an [Authorizer], which the [Dialer] has for each server: it is asked for every request, and when
+// one is refused. [SDKAuthorizer] makes one of a handler of the SDK.
 package session

@@ -3,6 +3,10 @@ package session_test
 import (
 	"context"
 	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
 
 	"github.com/mcpctl/mcpctl/internal/demo"
 	"github.com/mcpctl/mcpctl/pkg/config"
@@ -110,4 +114,58 @@ func ExamplePool() {
 	// demo ready
 	// old disabled
 	// demo: generation 2 replaced 1
+}
+
+// vault is an authorizer of one's own: it knows where tokens are to be had.
+type vault struct{ token string }
+
+// Authorize puts in what there is.
+func (v *vault) Authorize(req *http.Request) error {
+	if v.token != "" {
+		req.Header.Set("Authorization", "Bearer "+v.token)
+	}
+	return nil
+}
+
+// Refused gets another token, or says why it cannot. With nil, the request is sent again.
+func (v *vault) Refused(_ *http.Request, r session.Refusal) error {
+	if v.token != "" {
+		return fmt.Errorf("the vault's token is refused (HTTP %d)", r.Status)
+	}
+	v.token = "from-the-vault"
+	return nil
+}
+
+// Accepted is told of each success.
+func (v *vault) Accepted(*http.Request, http.Header) {}
+
+// An authorizer of one's own is asked for every request, over any transport.
+func ExampleAuthorizer() {
+	ctx := context.Background()
+	inner, err := demo.ServeHTTP(ctx, "", demo.HTTPOptions{}) // stands for any MCP server
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer func() { _ = inner.Close() }()
+	target, _ := url.Parse(inner.URL())
+	proxy := httputil.NewSingleHostReverseProxy(&url.URL{Scheme: target.Scheme, Host: target.Host})
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("Authorization") != "Bearer from-the-vault" {
+			w.Header().Set("WWW-Authenticate", "Bearer")
+			http.Error(w, "who are you?", http.StatusUnauthorized)
+			return
+		}
+		r.Host = target.Host
+		proxy.ServeHTTP(w, r)
+	}))
+	defer server.Close()
+
+	v := &vault{}
+	d := &session.Dialer{OAuth: func(config.Server) session.Authorizer { return v }}
+	s := session.NewSupervisor(d, config.Server{Name: "demo", URL: server.URL + target.Path})
+	defer func() { _ = s.Close() }()
+	tools, err := s.Tools(ctx)
+	fmt.Println(len(tools.Items) > 0, err)
+	// Output: true <nil>
 }

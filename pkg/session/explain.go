@@ -121,8 +121,8 @@ func (o *opening) explainAuth(ctx context.Context, e *Error, f *transport.Fault)
 	switch {
 	case hostWords().Match(f.Body):
 		return // it is about something else
-	case failureOf(f.Err) != nil:
-		return // and it has said what is to be done
+	case f.Err != nil:
+		return // an authorizer has said why it got no other
 	case f.Status == http.StatusForbidden && authorized:
 		e.Hint = cmp.Or(e.Hint, "the server knows who asks, and refuses: ask for the right to use it")
 		return
