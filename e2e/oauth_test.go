@@ -299,7 +299,7 @@ func TestTokensBoundToAKey(t *testing.T) {
 	t.Parallel()
 	as := startOIDC(t)
 	u := newPerson(t)
-	p := as.protectWith(&protected{proof: true, nonce: "a nonce of the server"}, true)
+	p := as.protectWith(&protected{proof: true, nonce: "nonce-of-the-server"}, true)
 	as.control(map[string]any{"nonce": true, "ttl": 5})
 	u.run("login", p.url, "--browser").exits(0)
 	u.run("call", p.url, "read").exits(0).prints("read done") // refreshed, with the same key

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -150,7 +151,11 @@ func (a *app) storeLocked() *oauth.Store {
 		if err != nil {
 			kind = "" // whoever contacts a server has been told
 		}
-		a.authorizers.store = oauth.OpenStore(oauth.StoreOptions{Dir: config.DataDir(a.lookup), Kind: kind, Keyring: a.secrets})
+		dir := config.DataDir(a.lookup)
+		if dir != "" {
+			dir = filepath.Join(dir, "credentials")
+		}
+		a.authorizers.store = oauth.OpenStore(oauth.StoreOptions{Dir: dir, Kind: kind, Keyring: a.secrets, Note: a.note})
 	}
 	return a.authorizers.store
 }

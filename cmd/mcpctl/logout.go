@@ -59,12 +59,11 @@ func (o *logoutOptions) run(cmd *cobra.Command, a *app, args []string) error {
 			return err
 		}
 		if auth := a.authorization(expanded); auth != nil {
-			doc.Removed, failed = auth.Logout(ctx)
+			doc.Removed, doc.Revoked, failed = auth.Logout(ctx)
 		}
 		if failed != nil && !doc.Removed {
 			return &loginFailedError{server: server.Name, cause: failed}
 		}
-		doc.Revoked = doc.Removed && failed == nil
 	}
 	if failed != nil {
 		a.warn(fmt.Sprintf("mcpctl: warning: %s: the login is forgotten here, and it could not be revoked: %s\n", oneLine(server.Name), oneLine(failed.Error())))
@@ -77,7 +76,11 @@ func (o *logoutOptions) run(cmd *cobra.Command, a *app, args []string) error {
 	case doc.Revoked:
 		text = "logged out of %s: the login is forgotten, and revoked\n"
 	case doc.Removed:
-		text = "logged out of %s: the login is forgotten\n"
+		text = "logged out of %s: the login is forgotten here"
+		if failed == nil {
+			text += "; its authorization server cannot revoke it, and it expires by itself"
+		}
+		text += "\n"
 	}
 	return a.writeLine(fmt.Sprintf(text, render.OneLine(server.Name)))
 }

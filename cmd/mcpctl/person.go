@@ -57,6 +57,8 @@ type loginScreen struct {
 
 	mu    sync.Mutex
 	asked oauth.Asked
+	// shown is set while a login is shown.
+	shown bool
 	// rest ends what is shown while the browser is waited for.
 	rest func()
 	// lines are those of standard input, nil until one is wanted.
@@ -107,7 +109,7 @@ func (l *loginScreen) show(asked oauth.Asked) {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.asked = asked
+	l.asked, l.shown = asked, true
 	switch {
 	case l.terminal:
 		l.rest = a.hush()
@@ -130,11 +132,16 @@ func (l *loginScreen) address(url string) {
 // waiting says what is waited for, and how long it still is.
 func (l *loginScreen) waiting() string {
 	left := max(time.Until(l.asked.Until).Round(time.Second), 0)
-	return fmt.Sprintf("waiting for the login in the browser, %d:%02d left", int(left.Minutes()), int(left.Seconds())%60)
+	return fmt.Sprintf("%d:%02d left for the login in the browser", int(left.Minutes()), int(left.Seconds())%60)
 }
 
 // open opens the browser. That it could not is told, and ends nothing.
 func (l *loginScreen) open(ctx context.Context, url string) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !l.shown {
+		return nil // it is over already
+	}
 	if _, err := browserCommands(l.a.lookup); err != nil || l.browser.Available() != nil {
 		return nil //nolint:nilerr // it was said when the address was shown
 	}
@@ -154,7 +161,7 @@ func (l *loginScreen) wrong(why string) { l.a.note(oneLine(why)) }
 func (l *loginScreen) done(answered bool) {
 	l.mu.Lock()
 	rest := l.rest
-	l.rest = nil
+	l.rest, l.shown = nil, false
 	l.mu.Unlock()
 	if rest != nil {
 		rest()
@@ -167,7 +174,7 @@ func (l *loginScreen) done(answered bool) {
 // paste reads the address that the browser ended at, at the terminal.
 func (l *loginScreen) paste(ctx context.Context) (string, error) {
 	a := l.a
-	p := &prompt.Paste{Asker: a.asker(), Status: l.waiting, Question: "or paste the address that it ends at"}
+	p := &prompt.Paste{Asker: a.asker(), Status: l.waiting, Question: "or paste the address"}
 	above := func(p *prompt.Paste) {
 		a.errLock.Lock()
 		defer a.errLock.Unlock()

@@ -157,7 +157,7 @@ func (a *Authorizer) record(ctx context.Context) (Record, bool, error) {
 		return held.record, true, nil
 	}
 	r, ok, err := a.current(ctx, "")
-	if reasonOf(err) == NeedsLogin {
+	if reasonOf(err) == NeedsLogin || err != nil && reasonOf(err) == Unreachable && a.moved(ctx, nil) {
 		return Record{}, false, nil
 	}
 	return r, ok && r.Token.Access != "", err
@@ -176,6 +176,8 @@ func (a *Authorizer) Refused(req *http.Request, r transport.Refusal) error {
 		return failure("", Refused, nil, "the answer is not the server's")
 	case fresh && wantsNonce(r):
 		return nil
+	case refusesProof(req, r):
+		return proofFailure(r)
 	case r.Status != http.StatusUnauthorized && !wider:
 		return failure("", Refused, nil, "the server forbids it, and asks for no other authorization")
 	case !asks && len(r.Challenges) > 0 && a.o.Server.Auth != config.AuthOAuth:
@@ -220,7 +222,7 @@ func (a *Authorizer) renew(ctx context.Context, spent string, c transport.Challe
 	}
 	r, ok, err := a.current(ctx, spent)
 	switch {
-	case reasonOf(err) == NeedsLogin:
+	case reasonOf(err) == NeedsLogin, err != nil && reasonOf(err) == Unreachable && a.moved(ctx, []transport.Challenge{c}):
 		return false, nil
 	case err != nil:
 		return false, err

@@ -240,6 +240,22 @@ func wantsNonce(r transport.Refusal) bool {
 		})
 }
 
+// refusesProof reports whether a request was refused for its proof, and not for its token: another token would be refused
+// alike (RFC 9449, 7.1).
+func refusesProof(req *http.Request, r transport.Refusal) bool {
+	return req.Header.Get("DPoP") != "" && slices.ContainsFunc(r.Challenges, func(c transport.Challenge) bool {
+		return strings.EqualFold(c.Scheme, typeDPoP) && c.Params["error"] == "invalid_dpop_proof"
+	})
+}
+
+// proofFailure is the failure of such a request. Mostly it is a clock that is wrong.
+func proofFailure(r transport.Refusal) *Error {
+	c, _ := bearer(r.Challenges)
+	e := failure(StepServerAgain, Refused, nil, "the server refuses the proof that goes with the token%s", described(c))
+	e.Code, e.Hint = "invalid_dpop_proof", clockHint(r.Header)
+	return e
+}
+
 // proofWanted says whether tokens are to be bound to a key.
 type proofWanted int
 

@@ -19,7 +19,7 @@ func TestLogoutRevokes(t *testing.T) {
 		t.Fatal(err)
 	}
 	a := keeper(store)
-	if had, err := a.Logout(t.Context()); !had || err != nil {
+	if had, revoked, err := a.Logout(t.Context()); !had || !revoked || err != nil {
 		t.Fatal(had, err)
 	}
 	if got := strings.Join(as.revoked, " "); got != "refresh-0 access-0" || as.users[0] != "client" {
@@ -29,7 +29,7 @@ func TestLogoutRevokes(t *testing.T) {
 	if _, ok, err := store.LoadClient(t.Context(), r.Issuer); !ok || err != nil {
 		t.Error("the client is gone", err)
 	}
-	if had, err := a.Logout(t.Context()); had || err != nil {
+	if had, revoked, err := a.Logout(t.Context()); had || revoked || err != nil {
 		t.Error(had, err)
 	}
 }
@@ -44,8 +44,8 @@ func TestLogoutWhoseRevocationFails(t *testing.T) {
 		"no place": {func(_ *rotator, r *Record) { r.RevocationEndpoint = "" }, -1, ""},
 		"down":     {func(s *rotator, _ *Record) { s.Close() }, Unreachable, "refused"},
 		"refused": {func(s *rotator, _ *Record) {
-			s.instead = func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(503) }
-		}, Refused, "503"},
+			s.instead = func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(403) }
+		}, Refused, "HTTP 403"},
 		"no URL": {func(_ *rotator, r *Record) { r.RevocationEndpoint = "::" }, Invalid, "no URL"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -57,7 +57,7 @@ func TestLogoutWhoseRevocationFails(t *testing.T) {
 			mustSave(t, store, r)
 			var told []Event
 			a := keeper(store, func(o *Options) { o.Tell = func(e Event) { told = append(told, e) } })
-			had, err := a.Logout(t.Context())
+			had, _, err := a.Logout(t.Context())
 			e, failed := errors.AsType[*Error](err)
 			switch {
 			case !had || failed != (test.reason >= 0):
@@ -82,7 +82,7 @@ func TestLogoutIsBounded(t *testing.T) {
 	mustSave(t, store, as.record(time.Hour))
 	ctx, cancel := context.WithTimeoutCause(t.Context(), 200*time.Millisecond, errors.New("somebody has no more time"))
 	defer cancel()
-	had, err := keeper(store).Logout(ctx)
+	had, _, err := keeper(store).Logout(ctx)
 	if !had || err == nil || !strings.Contains(err.Error(), "no more time") {
 		t.Error(had, err)
 	}

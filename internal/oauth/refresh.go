@@ -2,14 +2,9 @@ package oauth
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"net/http"
 	"net/url"
-	"slices"
-	"strings"
 	"sync/atomic"
 	"time"
 
@@ -114,10 +109,7 @@ func (a *Authorizer) kept(ctx context.Context) (Record, bool, error) {
 
 // belongs reports whether a record was got as the server's configuration says now. What it leaves open, any record fits.
 func (a *Authorizer) belongs(r Record) bool {
-	o := a.o.Server.OAuth
-	if o == nil {
-		o = &config.OAuth{}
-	}
+	o := a.oauth()
 	grant := func(g config.Grant) config.Grant {
 		if g == "" {
 			return config.GrantCode
@@ -238,6 +230,8 @@ func final(err *Error) bool {
 	switch err.Code {
 	case "", "temporarily_unavailable", "server_error", "slow_down":
 		return false
+	case "invalid_dpop_proof", useNonce:
+		return false // a clock that is wrong is not the end of a login
 	}
 	return err.Reason != Unreachable
 }
@@ -250,10 +244,13 @@ func (a *Authorizer) take(ctx context.Context, old Record, token Token) Record {
 	if token.Refresh == "" {
 		token.Refresh = old.Token.Refresh
 	}
-	if token.Scopes == nil {
+	if len(token.Scopes) == 0 {
 		token.Scopes = old.Token.Scopes
 	}
 	r.Token, r.Dead = token, false
+	if token.Type != typeDPoP {
+		r.Key = "" // the new token is bound to no key
+	}
 	r.Saved = time.Now().UTC()
 	if err := s.Save(ctx, r); err != nil {
 		s.mu.Lock()
@@ -269,7 +266,7 @@ func (a *Authorizer) take(ctx context.Context, old Record, token Token) Record {
 	s.mu.Lock()
 	delete(s.unsaved, r.Server)
 	s.mu.Unlock()
-	a.tell(StepRefresh, "the token was refreshed")
+	a.say(StepRefresh, "the token was refreshed")
 	return r
 }
 
@@ -279,9 +276,7 @@ func (a *Authorizer) ended(ctx context.Context, r Record, ok bool, failed *Error
 	ours := r.Client.RedirectURIs != nil
 	client := failed.Code == "invalid_client" || failed.Code == "unauthorized_client"
 	if client && !ours && ok {
-		failed.Reason = Config
-		failed.Message = fmt.Sprintf("the authorization server refuses the client %s (%s)", plainText(r.Client.ID), failed.Code)
-		failed.Hint = "look at client_id and client_secret in oauth of the entry"
+		failed.Reason = Config // what the message says, the user can mend
 		return failed
 	}
 	if client && ok {
@@ -311,91 +306,43 @@ func (a *Authorizer) exchange(ctx context.Context, r Record, f *flight) (Token, 
 	if err != nil {
 		return Token{}, err
 	}
+	if r.Key != "" {
+		// A client that keeps no secret has its refresh tokens bound to the key, too (RFC 9449, 5).
+		key, err := a.proofKey(r.Key)
+		if err != nil {
+			return Token{}, failure(StepStore, Config, err, "the key that the token is bound to cannot be read: %s", plain(err))
+		}
+		e.proof, e.bound = key, a.oauth().DPoP
+	}
 	form := url.Values{"grant_type": {"refresh_token"}, "refresh_token": {r.Token.Refresh}}
 	if r.Resource != "" {
 		form.Set("resource", r.Resource)
 	}
 	f.sent.Store(true)
-	token, failed := e.askPlainly(ctx, form)
-	if failed == nil && token.Access == "" {
-		return Token{}, &Error{Step: StepRefresh, Reason: Unreachable, Message: "the answer holds no token"}
-	}
+	token, failed := e.ask(ctx, form)
 	if failed == nil {
 		return token, nil
 	}
 	if known, ok := errors.AsType[*Error](failed); ok {
 		return Token{}, known
 	}
-	return Token{}, &Error{Step: StepRefresh, Reason: Unreachable, Message: plain(failed), Err: failed}
+	return Token{}, failure(StepRefresh, Unreachable, failed, "%s", plain(failed))
 }
 
 // endpointOf is an endpoint of the authorization server of a record, asked by the record's client.
 func (a *Authorizer) endpointOf(r Record, at string, step Step) (*endpoint, *Error) {
-	u, err := url.Parse(at)
-	if err != nil || u.Host == "" {
-		return nil, &Error{Step: step, Reason: Invalid, Message: fmt.Sprintf("%q is no URL", shownURL(at)), Hint: "mcpctl login " + a.o.Server.Name}
+	u, says := endpointURL(at, a.endpoint)
+	if says != "" {
+		return nil, failure(step, Invalid, nil, "%s is not asked: %s", shownURL(at), says)
 	}
 	client, err := a.o.Client(u)
 	if err != nil {
-		return nil, &Error{Step: step, Reason: Config, Message: plain(err), Err: err}
+		return nil, failure(step, Unreachable, err, "%s", plain(err))
 	}
-	e := &endpoint{url: at, client: r.Client, audience: r.Issuer, http: client, secret: a.secret, step: step}
-	if o := a.o.Server.OAuth; o != nil {
-		e.key = o.PrivateKey
-		if o.ClientID == r.Client.ID && o.ClientSecret != "" {
-			e.client.Secret = o.ClientSecret // it may have been changed since
-		}
-	}
-	if r.Key != "" {
-		if e.proof, err = parseProofKey(r.Key); err != nil {
-			return nil, &Error{Step: step, Reason: NeedsLogin, Message: "the key that the token is bound to cannot be read", Hint: "mcpctl login " + a.o.Server.Name}
-		}
+	o := a.oauth()
+	e := &endpoint{url: at, client: r.Client, audience: r.Issuer, key: o.PrivateKey, http: client, secret: a.secret, step: step}
+	if o.ClientID == r.Client.ID && o.ClientSecret != "" {
+		e.client.Secret = o.ClientSecret // it may have been changed since
 	}
 	return e, nil
-}
-
-func (e *endpoint) askPlainly(ctx context.Context, form url.Values) (Token, error) {
-	if e.client.Secret == "" || e.client.Method == "client_secret_post" {
-		form.Set("client_id", e.client.ID)
-	}
-	if e.client.Method == "client_secret_post" {
-		form.Set("client_secret", e.client.Secret)
-	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, e.url, strings.NewReader(form.Encode()))
-	if err != nil {
-		return Token{}, err
-	}
-	req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-	req.Header.Set("Accept", "application/json")
-	if e.client.Secret != "" && e.client.Method != "client_secret_post" {
-		req.SetBasicAuth(url.QueryEscape(e.client.ID), url.QueryEscape(e.client.Secret))
-	}
-	resp, err := e.http.Do(req)
-	if err != nil {
-		return Token{}, &Error{Step: e.step, Reason: Unreachable, Message: plain(err), Err: err}
-	}
-	defer func() { _ = resp.Body.Close() }()
-	data, err := io.ReadAll(io.LimitReader(resp.Body, 1<<20))
-	var answer struct {
-		Error        string `json:"error"`
-		AccessToken  string `json:"access_token"`
-		TokenType    string `json:"token_type"`
-		RefreshToken string `json:"refresh_token"`
-		ExpiresIn    int    `json:"expires_in"`
-		Scope        string `json:"scope"`
-	}
-	if err != nil || json.Unmarshal(data, &answer) != nil || answer.Error == "" && answer.AccessToken == "" || resp.StatusCode >= 500 || resp.StatusCode == 429 {
-		return Token{}, &Error{Step: e.step, Reason: Unreachable, Message: fmt.Sprintf("HTTP %d and no token", resp.StatusCode)}
-	}
-	if answer.Error != "" {
-		return Token{}, &Error{Step: e.step, Reason: Refused, Code: answer.Error, Message: answer.Error}
-	}
-	t := Token{Access: answer.AccessToken, Type: answer.TokenType, Refresh: answer.RefreshToken}
-	if answer.ExpiresIn > 0 {
-		t.Expires = time.Now().Add(time.Duration(answer.ExpiresIn) * time.Second)
-	}
-	if s := strings.Fields(answer.Scope); len(s) > 0 {
-		t.Scopes = slices.Clone(s)
-	}
-	return t, nil
 }

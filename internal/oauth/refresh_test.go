@@ -302,7 +302,7 @@ func TestRefreshThatIsRefused(t *testing.T) {
 	}{
 		"invalid_grant":       {refuse(400, `{"error":"invalid_grant"}`), NeedsLogin, []string{"(invalid_grant)", "mcpctl login srv"}, true, true},
 		"our client is gone":  {refuse(401, `{"error":"invalid_client"}`), NeedsLogin, []string{"(invalid_client)", "mcpctl login srv"}, true, true},
-		"the user's client":   {refuse(401, `{"error":"invalid_client"}`), Config, []string{"refuses the client client", "client_secret"}, false, false},
+		"the user's client":   {refuse(401, `{"error":"invalid_client"}`), Config, []string{"says invalid_client", "client_secret"}, false, false},
 		"invalid_target":      {refuse(400, `{"error":"invalid_target"}`), NeedsLogin, []string{"(invalid_target)"}, true, true},
 		"it does not work":    {refuse(500, `{"error":"server_error"}`), Unreachable, nil, false, true},
 		"busy":                {refuse(429, `{"error":"slow_down"}`), Unreachable, nil, false, true},

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/mcpctl/mcpctl/internal/transport"
 	"github.com/mcpctl/mcpctl/pkg/config"
 )
 
@@ -69,7 +68,7 @@ func (a *Authorizer) State(ctx context.Context) (State, error) {
 	return st, nil
 }
 
-// secret tells of secret values, tell of an event; logger is never nil.
+// secret tells of values that must not be shown, tell of an event; logger is never nil.
 func (a *Authorizer) secret(values ...string) {
 	values = slices.DeleteFunc(values, func(v string) bool { return v == "" })
 	if a.o.Secret != nil && len(values) > 0 {
@@ -89,6 +88,3 @@ func (a *Authorizer) logger() *slog.Logger {
 	}
 	return slog.New(slog.DiscardHandler)
 }
-
-// plainText is a text from elsewhere on one line.
-func plainText(text string) string { return transport.Snippet([]byte(text)) }

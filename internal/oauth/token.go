@@ -88,8 +88,8 @@ func (e *endpoint) ask(ctx context.Context, form url.Values) (Token, error) {
 		return Token{}, e.invalid(fmt.Sprintf("it gave a token of the type %s, which cannot be used here; Bearer and DPoP can",
 			e.shown(t.Type)), "")
 	}
-	if t.Scopes == nil {
-		t.Scopes = strings.Fields(form.Get("scope")) // RFC 6749, 5.1: not said is as asked for
+	if asked := strings.Fields(form.Get("scope")); t.Scopes == nil && len(asked) > 0 {
+		t.Scopes = asked // RFC 6749, 5.1: not said is as asked for; nil is not known here
 	}
 	return t, nil
 }
@@ -360,7 +360,10 @@ func (e *endpoint) judge(got reply, u *url.URL, form url.Values, p tokenProblem,
 		return failure
 	case failure.Code != "":
 		failure.Reason, failure.Message = Refused, fmt.Sprintf("%s says %s", e.name(), said)
-		failure.Hint = cmp.Or(e.clockHint(got, failure.Code, form), e.hint(failure.Code, form))
+		failure.Hint = e.hint(failure.Code, form)
+		if e.timed(failure.Code, form) {
+			failure.Hint = cmp.Or(clockHint(got.header), failure.Hint)
+		}
 		return failure
 	case status == http.StatusUnauthorized:
 		failure.Reason, failure.Message = Refused, fmt.Sprintf("%s answered HTTP 401, without a reason", e.name())
@@ -456,12 +459,23 @@ func shortGrant(grant string) string {
 	return "the grant " + transport.Snippet([]byte(grant))
 }
 
-// clockHint explains a refusal of something that has a time in it by a clock that is wrong, "" if that is not it.
-func (e *endpoint) clockHint(got reply, code string, form url.Values) string {
-	timed := code == "invalid_dpop_proof" || code == "invalid_client" && e.method() == methodKey ||
-		code == "invalid_grant" && form.Has("assertion")
-	theirs, err := http.ParseTime(got.header.Get("Date"))
-	if !timed || err != nil {
+// timed reports whether what was refused has a time in it, so that a wrong clock may be the cause.
+func (e *endpoint) timed(code string, form url.Values) bool {
+	switch code {
+	case "invalid_dpop_proof":
+		return true
+	case "invalid_client":
+		return e.method() == methodKey
+	case "invalid_grant":
+		return form.Has("assertion")
+	}
+	return false
+}
+
+// clockHint explains a refusal by a clock that is wrong, "" if it is not.
+func clockHint(header http.Header) string {
+	theirs, err := http.ParseTime(header.Get("Date"))
+	if err != nil {
 		return ""
 	}
 	off := time.Since(theirs)

@@ -67,6 +67,9 @@ func TestSecretIsSentOnce(t *testing.T) {
 		if token.Access != "access-1" || token.Type != "Bearer" || !slices.Equal(token.Scopes, []string{"a", "b"}) {
 			t.Errorf("%s: %+v", method, token)
 		}
+		if token, err := e.ask(t.Context(), url.Values{"grant_type": {"client_credentials"}}); err != nil || token.Scopes != nil {
+			t.Errorf("%s: scopes that nobody named: %v, %v", method, token.Scopes, err)
+		}
 		if left := time.Until(token.Expires); left < 59*time.Minute || left > time.Hour {
 			t.Errorf("%s: good for %s", method, left)
 		}

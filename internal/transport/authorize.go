@@ -49,6 +49,9 @@ type Refusal struct {
 const (
 	// maxRefusals is how often a request is sent again with other authorization: a challenge, a wider scope, and one more.
 	maxRefusals = 3
+	// idleTrust is how long a TCP connection on which nothing was sent is trusted to be alive: while a person logs in, what
+	// stands in between forgets it, and says nothing.
+	idleTrust = 15 * time.Second
 	// initializedMethod is the one notification that somebody waits for: it ends the handshake.
 	initializedMethod = "notifications/initialized"
 )
@@ -146,11 +149,15 @@ func (x *roundTrip) refused(r *http.Request, resp *http.Response) (bool, error) 
 	}
 	x.h.opts.Trace.Event("refused with %d: other authorization is looked for", resp.StatusCode)
 	x.sentNothing(true)
+	begin := time.Now()
 	err := a.Refused(r, Refusal{
 		Status: resp.StatusCode, Challenges: challenges, Header: resp.Header, Session: x.fault.SessionID, Quiet: x.quiet(r),
 	})
 	switch {
 	case err == nil && r.Context().Err() == nil:
+		if time.Since(begin) > idleTrust {
+			x.h.Drop()
+		}
 		x.h.opts.Trace.Event("the request is sent again, with other authorization")
 		return true, nil
 	case err == nil, r.Context().Err() != nil, x.h.ctx.Err() != nil:
