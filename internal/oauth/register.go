@@ -158,6 +158,9 @@ func (a *Authorizer) register(ctx context.Context, chain Chain, redirectURI stri
 	if err != nil {
 		return Client{}, err
 	}
+	if m.Scope != "" {
+		client.Scopes = scopes
+	}
 	return client, nil
 }
 
