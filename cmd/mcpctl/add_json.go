@@ -410,6 +410,7 @@ func (o *addOptions) addSeveral(cmd *cobra.Command, a *app, c *config.Config, pa
 
 // checkAll contacts all servers at once, bounded.
 func (o *addOptions) checkAll(ctx context.Context, a *app, bodies []addedBody) {
+	a.asks.Store(nil) // of several at once nobody knows which one asks
 	stop := a.live("contacting " + plural(len(bodies), "server"))
 	defer stop()
 	var wait sync.WaitGroup
@@ -435,7 +436,10 @@ func (o *addOptions) checkAll(ctx context.Context, a *app, bodies []addedBody) {
 
 // count lists the tools of one of several servers, and ends its session.
 func (o *addOptions) count(ctx context.Context, a *app, s *session.Supervisor, b *addedBody) (err error) {
-	defer func() { a.release(ctx, b.Name, s, err) }()
+	defer func() {
+		a.release(ctx, b.Name, s, err)
+		err = a.needsLogin(b.server, err)
+	}()
 	list, err := a.tools(ctx, s, b.server)
 	if err != nil {
 		return err

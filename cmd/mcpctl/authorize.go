@@ -75,6 +75,10 @@ func (a *app) authorizationBy(server config.Server, asks bool) *oauth.Authorizer
 			session.LoginBegins(ctx)
 		},
 		Tell: func(e oauth.Event) {
+			if e.Lost {
+				a.note(oneLine(server.Name) + ": " + oneLine(e.Message))
+				return
+			}
 			logger.Info("authorization", "server", server.Name, "step", string(e.Step), "event", e.Message)
 		},
 		Logger: logger,

@@ -319,6 +319,13 @@ func (a *app) literalSecret(flags *pflag.FlagSet, server string) error {
 
 // authFit returns an error if the flags contradict each other.
 func (f *authFlags) authFit(flags *pflag.FlagSet, server config.Server) error {
+	if hasCredential(server) && server.Auth != config.AuthNone {
+		for _, name := range append(authFlagNames(), "browser") {
+			if flags.Changed(name) && (name != "auth" || server.Auth == config.AuthOAuth) {
+				return usagef("--%s is for a login, and %s gets the credential in its header Authorization: choose one", name, server.Name)
+			}
+		}
+	}
 	if !flags.Changed("auth") || server.Auth != config.AuthNone {
 		return nil
 	}

@@ -87,3 +87,17 @@ func TestAShellLogsInInTheMiddle(t *testing.T) {
 		t.Errorf("the history:\n%s", history)
 	}
 }
+
+// TestALoginOutlivesAnAddThatIsCancelled says so, and what forgets it.
+func TestALoginOutlivesAnAddThatIsCancelled(t *testing.T) {
+	t.Parallel()
+	url := protectedServer(t)
+	home := t.TempDir()
+	a := askOn(t, 80, 24, loginEnv(home), "add", "lab", url)
+	a.awaitText("enter: take")
+	a.answer(ctrlC)
+	out := a.finish(codeInterrupted, "")
+	if !strings.Contains(strings.ReplaceAll(out, "\n", ""), "the login is kept, for when it is added again; to forget it: mcpctl logout "+url) {
+		t.Errorf("got %s", out)
+	}
+}

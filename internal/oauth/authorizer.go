@@ -42,6 +42,8 @@ type Event struct {
 	Step Step
 	// Message says what, for people: "registered as a client", "the token was refreshed".
 	Message string
+	// Lost is set when something went wrong that ends nothing, and that a person should know: a login cannot be kept.
+	Lost bool
 }
 
 // Authorizer gets, keeps and uses the authorization for one server. It may be used by several goroutines at once. It is
@@ -358,7 +360,7 @@ func (a *Authorizer) Accepted(req *http.Request, header http.Header) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(req.Context()), keepBound)
 	defer cancel()
 	if err := a.keep(ctx, held.record); err != nil {
-		a.say(StepStore, "the login is good for this run only, as it cannot be kept: %v", err)
+		a.lose(StepStore, "the login is good for this run only, as it cannot be kept: %v", err)
 		return // it is held on to
 	}
 	a.say(StepStore, "the login is kept in %s", a.o.Store.Where())

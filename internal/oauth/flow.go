@@ -489,3 +489,12 @@ func (a *Authorizer) say(step Step, format string, args ...any) {
 	a.tell(step, message)
 	a.logger().Debug("authorization", "server", a.o.Server.Name, "step", string(step), "what", message)
 }
+
+// lose tells of something that went wrong, and ends nothing.
+func (a *Authorizer) lose(step Step, format string, args ...any) {
+	message := fmt.Sprintf(format, args...)
+	a.logger().Info("authorization", "step", string(step), "lost", message)
+	if a.o.Tell != nil {
+		a.o.Tell(Event{Step: step, Message: message, Lost: true})
+	}
+}

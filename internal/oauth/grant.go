@@ -95,7 +95,7 @@ func (g *grant) key(e *endpoint) error {
 		return e.keyFailed(err)
 	}
 	if warning != "" {
-		g.a.say(e.step, "%s", warning)
+		g.a.lose(e.step, "%s", warning)
 	}
 	e.key = text
 	return nil

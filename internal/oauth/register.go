@@ -81,7 +81,7 @@ func (a *Authorizer) registered(ctx context.Context, chain Chain, scopes []strin
 	a.say(StepRegistration, "registered at %s as %s", shownIssuer(issuer), transport.Snippet([]byte(client.ID)))
 	if a.o.Store != nil {
 		if err := a.o.Store.SaveClient(ctx, issuer, client); err != nil {
-			a.say(StepStore, "the registration is not kept: %v", err)
+			a.lose(StepStore, "the registration is not kept: %v", err)
 		}
 	}
 	return identity{client: client, back: back}, nil
@@ -96,7 +96,7 @@ func (a *Authorizer) keptClient(ctx context.Context, issuer string) (Client, boo
 	}
 	c, ok, err := a.o.Store.LoadClient(ctx, issuer)
 	if err != nil {
-		a.say(StepStore, "the client that was registered at %s cannot be read: %v", shownIssuer(issuer), err)
+		a.lose(StepStore, "the client that was registered at %s cannot be read: %v", shownIssuer(issuer), err)
 		return Client{}, false
 	}
 	a.secret(c.Secret)
