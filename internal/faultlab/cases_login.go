@@ -207,7 +207,7 @@ func documentCases() []Case {
 			Cause:   "A single-page application answers every path.",
 			Repro:   "The resource metadata that the challenge names, and every other well-known place, is 200 text/html.",
 			Right:   "Says what is there in place of the document.",
-		}), realm{resourceAt: "-", challenge: "Bearer resource_metadata=\"URL/.well-known/oauth-protected-resource/mcp\"", serverAt: []string{"-"}, first: func(x *exchange) bool {
+		}), realm{resourceAt: "-", serverAt: []string{"-"}, first: func(x *exchange) bool {
 			return x.r.URL.Path != "/mcp" && page(x)
 		}}, `oauth-protected-resource/mcp 200 ct="text/html`),
 		loginCase(refused(Case{
