@@ -248,7 +248,7 @@ func (a *Authorizer) chain(ctx context.Context, d demand) (Chain, error) {
 	case c.Server == nil:
 		return c, a.noServer(c)
 	}
-	if c.Defaults && a.o.Person == nil && a.oauth().Grant == "" {
+	if c.Defaults && a.person() == nil && a.oauth().Grant == "" {
 		return c, unpublished(c) // nobody knows whether it has logins at all
 	}
 	return c, a.usable(c)
