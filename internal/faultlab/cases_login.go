@@ -541,10 +541,10 @@ func laterCases() []Case {
 			Source:  "anthropics/claude-code#85236",
 			Symptom: "Unauthorized, again and again.",
 			Cause:   "The operator ended the login, or somebody used the token twice.",
-			Repro:   "expires_in is 1; /token refuses each refresh with invalid_grant.",
+			Repro:   "/token refuses each refresh with invalid_grant.",
 			Right:   "Says that a login is needed, and asks no more.",
 			Exit:    "auth after a login.",
-		}, realm{lifetime: 1, refresh: func(x *exchange) bool {
+		}, realm{refresh: func(x *exchange) bool {
 			x.tokenError("invalid_grant", "The login was ended")
 			return true
 		}}, `refreshed 400 .*invalid_grant`),
@@ -554,10 +554,10 @@ func laterCases() []Case {
 			Source:  ownSource,
 			Symptom: "The login is thrown away because of a break in the network.",
 			Cause:   "Every failure of a refresh is taken for a refusal.",
-			Repro:   "expires_in is 1; a refresh is dropped without an answer.",
+			Repro:   "A refresh is dropped without an answer.",
 			Right:   "Says that the authorization server did not answer, and keeps the login.",
-			Exit:    "auth after a login; the login is kept.",
-		}, realm{lifetime: 1, refresh: down}, `refreshed ERR `),
+			Exit:    "connect after a login; the login is kept.",
+		}, realm{refresh: down}, `refreshed ERR `),
 		loginCase(Case{
 			ID: "CASE-364", Name: "login-clock-skew", Level: 3,
 			Title:   "The clocks differ by an hour",
