@@ -67,7 +67,7 @@ func (t *Target) obstacle(ctx context.Context) string {
 		return "" // none is wanted
 	case a.Resource == nil && a.Server == nil && (a.Mismatch != "" || challenged(a, "resource_metadata") != ""), a.Resource != nil && len(a.Resource.AuthorizationServers) == 0 && a.Server == nil:
 		return authResourceID
-	case a.Server == nil && a.Issuer != "", a.Server != nil && t.unfit(a) != "":
+	case a.Server == nil && a.Resource != nil && a.Issuer != "", a.Server != nil && t.unfit(a) != "":
 		return authServerID
 	case a.Server != nil && !t.registrable(a):
 		return authRegistrationID
