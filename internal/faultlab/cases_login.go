@@ -207,7 +207,7 @@ func documentCases() []Case {
 			Cause:   "A single-page application answers every path.",
 			Repro:   "The resource metadata that the challenge names, and every other well-known place, is 200 text/html.",
 			Right:   "Says what is there in place of the document.",
-		}), realm{resourceAt: "-", challenge: "Bearer resource_metadata=\"URL/.well-known/oauth-protected-resource/mcp\"", serverAt: []string{"-"}, first: func(x *exchange) bool {
+		}), realm{resourceAt: "-", serverAt: []string{"-"}, first: func(x *exchange) bool {
 			return x.r.URL.Path != "/mcp" && page(x)
 		}}, `oauth-protected-resource/mcp 200 ct="text/html`),
 		loginCase(refused(Case{
@@ -541,10 +541,10 @@ func laterCases() []Case {
 			Source:  "anthropics/claude-code#85236",
 			Symptom: "Unauthorized, again and again.",
 			Cause:   "The operator ended the login, or somebody used the token twice.",
-			Repro:   "expires_in is 1; /token refuses each refresh with invalid_grant.",
+			Repro:   "/token refuses each refresh with invalid_grant.",
 			Right:   "Says that a login is needed, and asks no more.",
 			Exit:    "auth after a login.",
-		}, realm{lifetime: 1, refresh: func(x *exchange) bool {
+		}, realm{refresh: func(x *exchange) bool {
 			x.tokenError("invalid_grant", "The login was ended")
 			return true
 		}}, `refreshed 400 .*invalid_grant`),
@@ -554,10 +554,10 @@ func laterCases() []Case {
 			Source:  ownSource,
 			Symptom: "The login is thrown away because of a break in the network.",
 			Cause:   "Every failure of a refresh is taken for a refusal.",
-			Repro:   "expires_in is 1; a refresh is dropped without an answer.",
+			Repro:   "A refresh is dropped without an answer.",
 			Right:   "Says that the authorization server did not answer, and keeps the login.",
-			Exit:    "auth after a login; the login is kept.",
-		}, realm{lifetime: 1, refresh: down}, `refreshed ERR `),
+			Exit:    "connect after a login; the login is kept.",
+		}, realm{refresh: down}, `refreshed ERR `),
 		loginCase(Case{
 			ID: "CASE-364", Name: "login-clock-skew", Level: 3,
 			Title:   "The clocks differ by an hour",

@@ -237,7 +237,8 @@ func (r realm) protect(x *exchange) bool {
 
 // refuse answers a request without a good token.
 func (r realm) refuse(x *exchange, sent bool) {
-	challenge := strings.ReplaceAll(cmp.Or(r.challenge, `Bearer resource_metadata="URL"`), "URL", x.s.Origin+cmp.Or(r.resourceAt, resourceMetadataForMCP))
+	at := cmp.Or(strings.TrimPrefix(r.resourceAt, "-"), resourceMetadataForMCP)
+	challenge := strings.ReplaceAll(cmp.Or(r.challenge, `Bearer resource_metadata="URL"`), "URL", x.s.Origin+at)
 	if r.proof {
 		challenge = strings.Replace(challenge, "Bearer ", "DPoP ", 1) + `, algs="ES256"`
 	}

@@ -234,7 +234,9 @@ func (a *Authorizer) chain(ctx context.Context, d demand) (Chain, error) {
 	case c.Resource == nil && slices.ContainsFunc(c.ResourcePlaces, func(p Place) bool { return p.trouble }):
 		return c, failure(StepResource, Unreachable, nil, "%s", asked(c.ResourcePlaces))
 	case c.Resource == nil && !wanted && !d.explicit:
-		return c, failure(StepResource, Refused, nil, "the server does not ask for a login, and publishes nothing about one (%s)", asked(c.ResourcePlaces))
+		e := failure(StepResource, Refused, nil, "HTTP %d, and the server does not ask for a login: there is no OAuth metadata (%s)", d.refusal.Status, asked(c.ResourcePlaces))
+		e.Hint = hintStatic
+		return c, e
 	case c.Resource == nil:
 		w.atOrigin(ctx, &c, wanted && named(d.refusal.Challenges) == "")
 	case len(c.Resource.AuthorizationServers) == 0:
@@ -272,10 +274,13 @@ func (a *Authorizer) noServer(c Chain) *Error {
 	return failure(StepServer, Invalid, nil, "%s publishes none that can be used (%s)", shownIssuer(c.Issuer), asked(c.ServerPlaces))
 }
 
+// hintStatic is the next step at a server that says nothing of logins.
+const hintStatic = "the server offers no OAuth login, so it probably wants a static token: --header 'Authorization: Bearer ${TOKEN}'"
+
 // unpublished is the failure of a server that says nothing of how tokens are to be had.
 func unpublished(c Chain) *Error {
 	e := failure(StepResource, Refused, nil, "the server publishes nothing about a login (%s)", asked(append(slices.Clone(c.ResourcePlaces), c.ServerPlaces...)))
-	e.Hint = "it probably wants a static token: give it with --header 'Authorization: Bearer ${TOKEN}'"
+	e.Hint = hintStatic
 	return e
 }
 

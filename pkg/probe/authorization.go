@@ -67,7 +67,7 @@ func (t *Target) obstacle(ctx context.Context) string {
 		return "" // none is wanted
 	case a.Resource == nil && a.Server == nil && (a.Mismatch != "" || challenged(a, "resource_metadata") != ""), a.Resource != nil && len(a.Resource.AuthorizationServers) == 0 && a.Server == nil:
 		return authResourceID
-	case a.Server == nil && a.Issuer != "", a.Server != nil && t.unfit(a) != "":
+	case a.Server == nil && a.Resource != nil && a.Issuer != "", a.Server != nil && t.unfit(a) != "":
 		return authServerID
 	case a.Server != nil && !t.registrable(a):
 		return authRegistrationID
@@ -136,16 +136,19 @@ func missing(what string, places []session.Place, fix string) Finding {
 	return f
 }
 
-// inTime says how far off a moment is, in words.
+// inTime says how far off a moment is, in words: "in 59 min", "2 days ago".
 func inTime(at time.Time) string {
 	left := time.Until(at)
-	unit := time.Minute
-	if left.Abs() < time.Hour {
-		unit = time.Second
-	}
-	text := left.Abs().Round(unit).String()
-	if text = strings.TrimSuffix(text, "0s"); text == "" || strings.HasSuffix(text, "m0s") {
-		text = strings.TrimSuffix(text, "0s")
+	text := ""
+	switch far := left.Abs(); {
+	case far < 2*time.Minute:
+		text = fmt.Sprintf("%.0f s", far.Seconds())
+	case far < 2*time.Hour:
+		text = fmt.Sprintf("%.0f min", far.Minutes())
+	case far < 48*time.Hour:
+		text = fmt.Sprintf("%.0f h", far.Hours())
+	default:
+		text = fmt.Sprintf("%.0f days", far.Hours()/24)
 	}
 	if left < 0 {
 		return text + " ago"

@@ -22,7 +22,7 @@ address is no document, and one about another server must not be used: its token
 				case a.Mismatch != "":
 					f.Message = fmt.Sprintf("the metadata is about %s, and this server is %s: a token for the one is not for the other", firstWords(a.Mismatch), t.place())
 					f.Fix = "let the metadata have the resource " + t.place() + ", or use the URL that it is about"
-				case a.Server != nil && challenged(a, "resource_metadata") == "":
+				case a.Server != nil && !a.Defaults && challenged(a, "resource_metadata") == "":
 					f = pass("there is none, as with servers of 2025-03-26: the authorization server is looked for at the server's origin")
 					f.Detail = asked(a.ResourcePlaces)
 				case challenged(a, "resource_metadata") != "":

@@ -28,7 +28,7 @@ PKCE with S256. Its endpoints are https, or http on this machine, and nothing el
 						break
 					}
 				}
-				if a.Issuer == "" {
+				if a.Issuer == "" || a.Resource == nil { // it was looked for at the server's origin, where older ones have it
 					f = skip("no authorization server is known")
 					f.Detail = asked(a.ServerPlaces)
 				}
