@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/url"
+	"strings"
 	"sync"
 	"time"
 
@@ -167,7 +168,7 @@ func (a *Authorizer) record(ctx context.Context) (Record, bool, error) {
 func (a *Authorizer) Refused(req *http.Request, r transport.Refusal) error {
 	ctx, spent := req.Context(), tokenIn(req)
 	c, asks := bearer(r.Challenges)
-	wider := c.Params["error"] == "insufficient_scope"
+	wider := wantsWider(r.Status, c)
 	fresh := a.learn(req, r.Header)
 	switch {
 	case a.endpoint == nil || !transport.SameOrigin(req.URL, a.endpoint):
@@ -374,7 +375,7 @@ func (a *Authorizer) Login(ctx context.Context, refusal *transport.Refusal) erro
 		d.refusal = r
 	}
 	d.challenge, d.asks = bearer(d.refusal.Challenges)
-	d.wider = d.challenge.Params["error"] == "insufficient_scope"
+	d.wider = wantsWider(d.refusal.Status, d.challenge)
 	a.Forgive()
 	a.mu.Lock()
 	a.held = nil
@@ -387,4 +388,11 @@ func (a *Authorizer) Forgive() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.failed = nil
+}
+
+// wantsWider reports whether a challenge is about scopes that the token lacks. The error says so (RFC 6750, 3.1); where there is
+// none, as in the answers of the SDK's own middleware, a 403 that names scopes means the same.
+func wantsWider(status int, c transport.Challenge) bool {
+	return c.Params["error"] == "insufficient_scope" ||
+		status == http.StatusForbidden && c.Params["error"] == "" && strings.TrimSpace(c.Params["scope"]) != ""
 }
