@@ -156,7 +156,7 @@ func (a *Authorizer) record(ctx context.Context) (Record, bool, error) {
 		return held.record, true, nil
 	}
 	r, ok, err := a.current(ctx, "")
-	if reasonOf(err) == NeedsLogin {
+	if reasonOf(err) == NeedsLogin || err != nil && reasonOf(err) == Unreachable && a.moved(ctx, nil) {
 		return Record{}, false, nil
 	}
 	return r, ok && r.Token.Access != "", err
@@ -221,7 +221,7 @@ func (a *Authorizer) renew(ctx context.Context, spent string, c transport.Challe
 	}
 	r, ok, err := a.current(ctx, spent)
 	switch {
-	case reasonOf(err) == NeedsLogin:
+	case reasonOf(err) == NeedsLogin, err != nil && reasonOf(err) == Unreachable && a.moved(ctx, []transport.Challenge{c}):
 		return false, nil
 	case err != nil:
 		return false, err

@@ -31,9 +31,10 @@ func (a *Authorizer) withPerson(ctx context.Context, f *attempt, chain Chain, sc
 		return Record{}, cancelled(ctx, StepBrowser)
 	}
 	r, err := a.byCode(ctx, f, chain, scopes, who, person)
-	if e, ok := errors.AsType[*Error](err); ok && who.reused && forgotten(e) {
-		// The authorization server may have forgotten the client. Then it shows a page of its own, and nobody comes back.
-		if err := a.o.Store.DeleteClient(context.WithoutCancel(ctx), issuer); err == nil && e.Hint == "" {
+	if e, ok := errors.AsType[*Error](err); ok && who.reused && (forgotten(e) || e.Code == "invalid_scope" && !subset(scopes, who.client.Scopes)) {
+		// The authorization server may have forgotten the client. Then it shows a page of its own, and nobody comes back. Or
+		// it gives a client only the scopes that it has registered for.
+		if err := a.o.Store.DeleteClient(context.WithoutCancel(ctx), issuer); err == nil && (e.Hint == "" || e.Code == "invalid_scope") {
 			e.Hint = "mcpctl registers anew at the next login: try once more"
 		}
 	}
