@@ -265,6 +265,16 @@ func (p *protected) last() string {
 	return p.tokens[len(p.tokens)-1]
 }
 
+// expires waits until the token that was seen last is good no more.
+func (p *protected) expires() {
+	p.t.Helper()
+	token := p.last()
+	eventually(p.t, startTime, func() string { return "the token is still good" }, func() bool {
+		said, err := p.as.introspect(p.t.Context(), token)
+		return err == nil && !said.Active
+	})
+}
+
 // wantsProof lets requests through that have a token which is bound to a key, and a proof by that key. See RFC 9449, 4.3 and
 // 7.1.
 func (p *protected) wantsProof(metadata string, next http.Handler) http.Handler {

@@ -171,17 +171,20 @@ func TestTokensAreRefreshed(t *testing.T) {
 	t.Parallel()
 	as := startOIDC(t)
 	p, u := as.protect(true), newPerson(t)
-	as.control(map[string]any{"ttl": 5})
+	as.control(map[string]any{"ttl": 2})
 	u.run("login", p.url, "--browser").exits(0)
 	first := p.last()
 	before := as.counts().Tokens["refresh_token"]
+	p.expires()
 	u.run("call", p.url, "read").exits(0).prints("read done")
 	second := p.last()
+	p.expires()
 	u.run("call", p.url, "read").exits(0).prints("read done")
 	if n := as.counts(); n.Tokens["refresh_token"] < before+2 || n.Authorizations != 1 || first == second || second == p.last() {
 		t.Errorf("%+v, and the tokens %q, %q, %q", n, first, second, p.last())
 	}
 
+	p.expires()
 	// Many at once: one of them refreshes, and nobody is logged out.
 	as.control(map[string]any{"ttl": 3600})
 	before = as.counts().Tokens["refresh_token"]
@@ -205,13 +208,15 @@ func TestStolenRefreshToken(t *testing.T) {
 	t.Parallel()
 	as := startOIDC(t)
 	p, u := as.protect(true), newPerson(t)
-	as.control(map[string]any{"ttl": 5})
+	as.control(map[string]any{"ttl": 2})
 	u.run("login", p.url, "--browser").exits(0)
 	thief := newPerson(t)
 	if err := os.CopyFS(thief.home, os.DirFS(u.home)); err != nil && !os.IsExist(err) {
 		t.Fatal(err)
 	}
+	p.expires()
 	u.run("call", p.url, "read").exits(0)
+	p.expires()
 	needsLogin(thief.run("call", p.url, "read"))
 	needsLogin(u.run("call", p.url, "read"))
 	refused := as.counts().Tokens["refresh_token refused"]
@@ -261,9 +266,10 @@ func TestTheClientIsGone(t *testing.T) {
 	t.Parallel()
 	as := startOIDC(t)
 	p, u := as.protect(true), newPerson(t)
-	as.control(map[string]any{"ttl": 5})
+	as.control(map[string]any{"ttl": 2})
 	u.run("login", p.url, "--browser").exits(0)
 	as.control(map[string]any{"delete": clientOf(u), "ttl": 3600})
+	p.expires()
 	needsLogin(u.run("call", p.url, "read"))
 	u.run("call", p.url, "read", "--browser").exits(0).prints("read done")
 	if n := as.counts().Registrations; n != 2 {
@@ -300,8 +306,9 @@ func TestTokensBoundToAKey(t *testing.T) {
 	as := startOIDC(t)
 	u := newPerson(t)
 	p := as.protectWith(&protected{proof: true, nonce: "nonce-of-the-server"}, true)
-	as.control(map[string]any{"nonce": true, "ttl": 5})
+	as.control(map[string]any{"nonce": true, "ttl": 2})
 	u.run("login", p.url, "--browser").exits(0)
+	p.expires()
 	u.run("call", p.url, "read").exits(0).prints("read done") // refreshed, with the same key
 	u.run("call", p.url, "write").exits(0).prints("write done")
 	if n := as.counts(); n.Authorizations != 1 || n.Tokens["refresh_token"] == 0 {

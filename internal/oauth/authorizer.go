@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/url"
+	"strings"
 	"sync"
 	"time"
 
@@ -204,7 +205,7 @@ func (a *Authorizer) Refused(req *http.Request, r transport.Refusal) error {
 // servers made with the official SDK give, that is the only sense. See RFC 6750, 3.1.
 func wantsScopes(status int, c transport.Challenge) bool {
 	return c.Params["error"] == "insufficient_scope" ||
-		status == http.StatusForbidden && c.Params["error"] == "" && c.Params["scope"] != ""
+		status == http.StatusForbidden && c.Params["error"] == "" && strings.TrimSpace(c.Params["scope"]) != ""
 }
 
 // idle reports whether no flow is under way.

@@ -379,6 +379,32 @@ func TestStepUp(t *testing.T) {
 	}
 }
 
+// TestStepUpWithoutAnError shows that a server which forbids something and names the scope for it has asked for that, as the
+// middleware of the SDK does; and that one which names none has asked for nothing.
+func TestStepUpWithoutAnError(t *testing.T) {
+	t.Parallel()
+	for challenge, want := range map[string]int{`Bearer scope="write"`: 2, `Bearer realm="x"`: 1, `Bearer error="invalid_request", scope="write"`: 1} {
+		s := startAuthServer(t)
+		stepUp(s)
+		serve := s.serve
+		s.serve = func(r *http.Request, rpc string, scopes []string) (int, string) {
+			status, says := serve(r, rpc, scopes)
+			if status == http.StatusForbidden {
+				says = challenge
+			}
+			return status, says
+		}
+		a := New(s.options())
+		if _, err := s.request(a, "tools/list"); err != nil {
+			t.Fatal(err)
+		}
+		_, err := s.request(a, "tools/call")
+		if got := s.times("authorize"); got != want || (err == nil) != (want == 2) {
+			t.Errorf("%s: %d authorizations, want %d: %v", challenge, got, want, err)
+		}
+	}
+}
+
 // TestStepUpNeverEnds shows that a server that is never content is not obeyed for ever.
 func TestStepUpNeverEnds(t *testing.T) {
 	t.Parallel()

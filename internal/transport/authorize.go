@@ -54,6 +54,9 @@ const (
 	idleTrust = 15 * time.Second
 	// initializedMethod is the one notification that somebody waits for: it ends the handshake.
 	initializedMethod = "notifications/initialized"
+	// discoverMethod asks which era a server is of, and initializeMethod begins the handshake of the older one.
+	discoverMethod   = "server/discover"
+	initializeMethod = "initialize"
 )
 
 type unattendedKey struct{}
@@ -82,6 +85,9 @@ func (h *HTTP) authorizer() Authorizer {
 // authorize puts the authorization that there is into a request.
 func (x *roundTrip) authorize(r *http.Request) error {
 	if a := x.h.authorizer(); a != nil {
+		if err := x.h.forbids(x.msg.Method); err != nil {
+			return x.unauthorizable(r, err)
+		}
 		if err := a.Authorize(r); err != nil {
 			x.h.opts.Trace.Event("not sent, as there is no authorization: %v", err)
 			return x.unauthorizable(r, err)
@@ -89,6 +95,16 @@ func (x *roundTrip) authorize(r *http.Request) error {
 	}
 	x.fault.Authorized = r.Header.Get("Authorization") != ""
 	return nil
+}
+
+// forbids returns why a handshake is not tried, nil if it is.
+func (h *HTTP) forbids(method string) error {
+	if method != initializeMethod {
+		return nil
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.forbidden
 }
 
 // unauthorizable is the failure of a request for which no authorization was got. Whose wish it was that nothing more be
@@ -167,6 +183,11 @@ func (x *roundTrip) refused(r *http.Request, resp *http.Response) (bool, error) 
 		return false, x.unauthorizable(r, err)
 	}
 	x.h.opts.Trace.Event("no other authorization: %v", err)
+	if resp.StatusCode == http.StatusForbidden && x.fault.Authorized && x.msg.Method == discoverMethod {
+		x.h.mu.Lock()
+		x.h.forbidden = err
+		x.h.mu.Unlock()
+	}
 	x.sentNothing(false)
 	x.unauthorized = err
 	return false, nil

@@ -424,6 +424,35 @@ func TestRefusalWithoutAnEnd(t *testing.T) {
 	}
 }
 
+// stern is a keyring that gives up after its first token.
+type stern struct{ keyring }
+
+func (s *stern) Refused(req *http.Request, r Refusal) error {
+	if req.Header.Get("Authorization") != "" {
+		return errors.New("the server is never content")
+	}
+	return s.keyring.Refused(req, r)
+}
+
+// TestForbiddenIsNotFollowedByAHandshake shows that a token which the server forbids the first question is not tried with a
+// handshake: its failure would hide why.
+func TestForbiddenIsNotFollowedByAHandshake(t *testing.T) {
+	t.Parallel()
+	d := newDoor(t, "", nil)
+	asked := 0
+	d.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		asked++
+		w.Header().Set("WWW-Authenticate", `Bearer scope="admin"`)
+		w.WriteHeader(map[bool]int{true: http.StatusForbidden, false: http.StatusUnauthorized}[r.Header.Get("Authorization") != ""])
+	})
+	h := d.connect(t, HTTPOptions{Authorizer: &stern{}})
+	_, _, _ = request(t.Context(), t, h, "POST", `{"jsonrpc":"2.0","id":1,"method":"server/discover"}`, nil)
+	_, _, err := request(t.Context(), t, h, "POST", `{"jsonrpc":"2.0","id":2,"method":"initialize"}`, nil)
+	if err == nil || !strings.Contains(err.Error(), "never content") || asked != 2 {
+		t.Errorf("%v, after %d requests", err, asked)
+	}
+}
+
 // TestALoginHoldsUpNobody shows that requests which need no authorization are answered while somebody logs in.
 func TestALoginHoldsUpNobody(t *testing.T) {
 	t.Parallel()

@@ -133,6 +133,9 @@ type HTTP struct {
 	mu      sync.Mutex
 	pending map[string]pendingCall
 	forged  string
+	// forbidden is why the question which era the server is of was refused to a token: the handshake that the SDK tries next
+	// would be refused, too, and with what has nothing to do with it.
+	forbidden error
 	// givenUp are the ids of requests that were given up, the latest last: what is answered all the same is late, not wrong.
 	givenUp []string
 	// issued are the session ids that the server gave, and that it was not asked to end.
