@@ -503,7 +503,8 @@ func (e *notSavedError) Unwrap() error { return e.cause }
 func (o *addOptions) contact(ctx context.Context, a *app, server config.Server, doc *addDocument) (found toolList, err error) {
 	stop := a.live("contacting " + server.Name)
 	defer stop()
-	err = a.with(ctx, a.patientFor(server), func(s *session.Supervisor) error {
+	a.quickDialer().ForLogin = a.beginsWithLogin(server)
+	err = a.with(ctx, server, func(s *session.Supervisor) error {
 		list, err := a.tools(ctx, s, server)
 		stop()
 		if err != nil {

@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/mcpctl/mcpctl/internal/oauth"
 	"github.com/mcpctl/mcpctl/internal/toolargs"
@@ -41,20 +40,20 @@ func (a *app) authorizer(server config.Server) session.Authorizer {
 
 // unaskedAuthorizer is authorizer for questions about a server's health: nobody is asked to log in.
 func (a *app) unaskedAuthorizer(server config.Server) session.Authorizer {
-	if o := a.authorizationBy(server, nil); o != nil {
+	if o := a.authorizationBy(server, false); o != nil {
 		return o
 	}
 	return nil
 }
 
-// authorization is authorizer for those who log in and out themselves. A server always has the same one. Its references are
-// expanded.
+// authorization is authorizer for those who log in and out themselves. A server always has the same one, also over the lines
+// of a shell; whether a person may be asked is another question for each line. The references of the server are expanded.
 func (a *app) authorization(server config.Server) *oauth.Authorizer {
-	return a.authorizationBy(server, a.asks.Load())
+	return a.authorizationBy(server, true)
 }
 
-// authorizationBy is authorization with a person who is asked as the flags say, or with nobody.
-func (a *app) authorizationBy(server config.Server, asks *loginFlags) *oauth.Authorizer {
+// authorizationBy is authorization with a person who is asked if the command line allows it, or with nobody.
+func (a *app) authorizationBy(server config.Server, asks bool) *oauth.Authorizer {
 	if !authorizes(server) {
 		return nil
 	}
@@ -80,8 +79,8 @@ func (a *app) authorizationBy(server config.Server, asks *loginFlags) *oauth.Aut
 		},
 		Logger: logger,
 	}
-	if asks != nil {
-		o.Person = a.person(*asks)
+	if asks {
+		o.Ask = a.askedPerson
 	}
 	if w.known == nil {
 		w.known = map[string]*oauth.Authorizer{}
@@ -89,6 +88,15 @@ func (a *app) authorizationBy(server config.Server, asks *loginFlags) *oauth.Aut
 	known := oauth.New(o)
 	w.known[key] = known
 	return known
+}
+
+// askedPerson returns how the person is asked to log in, nil if nobody may be while this command line is carried out.
+func (a *app) askedPerson() *oauth.Person {
+	asks := a.asks.Load()
+	if asks == nil {
+		return nil
+	}
+	return a.person(*asks)
 }
 
 // begin notes that a person is asked to log in.
@@ -117,12 +125,12 @@ func hasCredential(server config.Server) bool {
 }
 
 // authorizerKey tells servers apart whose authorization is another.
-func authorizerKey(server config.Server, asks *loginFlags) string {
+func authorizerKey(server config.Server, asks bool) string {
 	var o config.OAuth
 	if server.OAuth != nil {
 		o = *server.OAuth
 	}
-	return fmt.Sprintf("%q %q %q %#v %v", server.Name, server.URL, server.Auth, o, asks != nil)
+	return fmt.Sprintf("%q %q %q %#v %v", server.Name, server.URL, server.Auth, o, asks)
 }
 
 // credentials returns where credentials are kept between runs.
@@ -159,19 +167,10 @@ func (a *app) forgive(server config.Server) {
 	}
 }
 
-// loginTime is what opening a server may take that is known to need a login: a person's time and the rest.
-const loginTime = 315 * time.Second
-
-// patientFor returns a server that is contacted for the first time: one that is known to need a login, and may get it here,
-// has a person's time from the start.
-func (a *app) patientFor(server config.Server) config.Server {
-	if server.Auth != config.AuthOAuth || a.asks.Load() == nil || byItself(server) || session.LimitsFor(server).Connect.Value >= loginTime {
-		return server
-	}
-	patient := server.Clone()
-	patient.ConnectTimeout = loginTime
-	patient.Set("connect_timeout", config.Source{Kind: "built-in", Detail: "for a login"})
-	return patient
+// beginsWithLogin reports whether a server that is contacted for the first time is known to need a login, and may get it
+// here.
+func (a *app) beginsWithLogin(server config.Server) bool {
+	return server.URL != "" && server.Auth == config.AuthOAuth && a.asks.Load() != nil && !byItself(server)
 }
 
 // tellLoginKept says, when an entry is not saved, that a login which came before that is kept all the same.
@@ -195,7 +194,7 @@ func (e *loginError) Unwrap() error { return e.cause }
 
 // needsLogin returns err with the line to type, if what it lacks is a person who logs in.
 func (a *app) needsLogin(server config.Server, err error) error {
-	if e, ok := errors.AsType[*oauth.Error](err); !ok || e.Reason != oauth.NeedsLogin || !authorizes(server) {
+	if e, ok := errors.AsType[*session.Error](err); !ok || !e.NeedsLogin || !authorizes(server) {
 		return err
 	}
 	return &loginError{line: a.serverLine("login", server), cause: err}

@@ -34,6 +34,8 @@ type loginStep struct {
 	loginWant
 	// revoke forgets all access tokens first, as an operator would.
 	revoke bool
+	// wait is how long nothing is done first: until a token has expired.
+	wait time.Duration
 }
 
 // loginFault is a case about logins with what is right for each command. login is the command of that name; browser is a
@@ -52,8 +54,10 @@ type loginFault struct {
 }
 
 const (
-	toLogIn   = `mcpctl login entry`
-	wantsHere = `login`
+	toLogIn = `mcpctl login entry`
+	call    = "call entry echo text=hi"
+	// expired is when a token of a second has ended for good.
+	expired = 1100 * time.Millisecond
 )
 
 // needsLogin is what is right for a call without a browser.
@@ -86,18 +90,18 @@ func doctorFails(check, says string, warns ...string) loginWant {
 }
 
 // Steps after a login.
-func callWorks() loginStep    { return loginStep{do: "call entry echo text=hi"} }
+func callWorks() loginStep    { return loginStep{do: call} }
 func doctorPasses() loginStep { return loginStep{do: "doctor entry"} }
 
 func callFails(class, says string) loginStep {
-	return loginStep{do: "call entry echo text=hi", loginWant: loginWant{class: class, says: says}}
+	return loginStep{do: call, loginWant: loginWant{class: class, says: says}}
 }
 
 // loginTable is what is right for every case about logins, in the order of the catalogue.
 func loginTable() []loginFault {
 	table := []loginFault{
 		goodLogin("login-whole-way", callWorks(), doctorPasses(),
-			loginStep{do: "call entry echo text=hi", revoke: true}, // refreshed
+			loginStep{do: call, revoke: true}, // refreshed
 			loginStep{do: "logout entry"}, callFails("auth", toLogIn)),
 		goodLogin("login-issuer-path", callWorks(), doctorPasses()),
 		goodLogin("login-oidc-inserted", doctorPasses()),
@@ -143,20 +147,23 @@ func loginTable() []loginFault {
 		goodLogin("login-token-text", callWorks(), doctorPasses()),
 		goodLogin("login-dpop", callWorks(), doctorPasses()),
 
-		goodLogin("login-expires", callWorks(), callWorks(), doctorPasses()),
-		goodLogin("login-refresh-revoked", callFails("auth", `(?s)The login was ended.*`+toLogIn),
+		goodLogin("login-expires", callWorks(), loginStep{do: call, wait: expired}, loginStep{do: "doctor entry", wait: expired}, callWorks()),
+		goodLogin("login-refresh-revoked",
+			loginStep{do: call, wait: expired, loginWant: loginWant{class: "auth", says: `(?s)login has ended.*` + toLogIn}},
 			loginStep{do: "doctor entry", loginWant: loginWant{class: "auth", says: `^auth\.access auth: .*; ` + toLogIn, warns: "auth.expiry"}}),
-		goodLogin("login-refresh-down", callFails("auth", `token refresh`),
-			loginStep{do: "doctor entry", loginWant: loginWant{class: "auth", says: `^auth\.access auth: the login is kept`}}),
+		goodLogin("login-refresh-down",
+			loginStep{do: call, wait: expired, loginWant: loginWant{class: "connect", says: `token refresh: .*\n(.*\n)*.*is kept`}},
+			loginStep{do: "doctor entry", loginWant: loginWant{class: "connect", says: `^auth\.access connect: the login is kept`}},
+			loginStep{do: "get entry"}),
 		goodLogin("login-clock-skew", callWorks(), loginStep{do: "doctor entry", loginWant: loginWant{warns: "auth.clock"}}),
 		goodLogin("login-issuer-moves", callWorks(), callFails("auth", toLogIn),
-			loginStep{do: "doctor entry", loginWant: loginWant{class: "auth", says: `^auth\.access auth: .*; ` + toLogIn}},
-			loginStep{do: "call entry echo text=hi --browser"}, doctorPasses()),
+			loginStep{do: "doctor entry", loginWant: loginWant{class: "auth", says: `^auth\.access auth: the login is one at .*, and the server names .*; ` + toLogIn}},
+			loginStep{do: call + " --browser"}, doctorPasses()),
 		goodLogin("login-token-revoked", callWorks(), callWorks(), doctorPasses()),
 		failingLogin("login-token-useless", `401`),
 		goodLogin("login-token-echoed", callFails("unknown-outcome", `500`), doctorPasses()),
 
-		goodLogin("login-step-up", loginStep{do: "call entry echo text=hi --browser"}, callWorks()),
+		goodLogin("login-step-up", loginStep{do: call + " --browser"}, callWorks()),
 		goodLogin("login-step-up-endless", callFails("auth", `mcp:level-`), doctorPasses()),
 		goodLogin("login-call-only", callWorks(), doctorPasses()),
 		goodLogin("login-forbidden", callFails("auth", `your role cannot call this tool`), doctorPasses()),
@@ -166,15 +173,27 @@ func loginTable() []loginFault {
 		byName[table[i].name] = &table[i]
 	}
 	for name, change := range map[string]func(f *loginFault){
-		"login-closed-tab":   func(f *loginFault) { f.closes = true },
-		"login-state-wrong":  func(f *loginFault) { f.closes = true },
-		"login-token-hangs":  func(f *loginFault) { f.within = 30 * time.Second },
+		"login-older-defaults": func(f *loginFault) {
+			f.call.says = `publishes nothing about a login`
+			f.doctor = doctorFails("auth.access", "; give it with a header: .*; if it has a login all the same: "+toLogIn, "auth.resource")
+		},
+		"login-register-none": func(f *loginFault) { f.login.class, f.browser.class = "config", "config" },
+		"login-metadata-hangs": func(f *loginFault) {
+			f.login.class, f.browser.class, f.call.class, f.doctor.class = "connect", "connect", "connect", "connect"
+			f.doctor.says = `^auth\.resource connect: .*no answer within 2s`
+		},
+		"login-token-500":   func(f *loginFault) { f.login.class, f.browser.class = "connect", "connect" },
+		"login-closed-tab":  func(f *loginFault) { f.closes = true },
+		"login-state-wrong": func(f *loginFault) { f.closes = true },
+		"login-token-hangs": func(f *loginFault) {
+			f.login.class, f.browser.class, f.within = "connect", "connect", 30*time.Second
+		},
 		"login-no-challenge": func(f *loginFault) { f.doctor = doctorMustLogIn("auth.challenge") },
 		"login-clock-skew":   func(f *loginFault) { f.doctor = doctorMustLogIn("auth.clock") },
 		"login-token-echoed": func(f *loginFault) { f.browser = loginWant{class: "unknown-outcome", says: `500`} },
 		"login-step-up":      func(f *loginFault) { f.pages = 2 },
 		"login-step-up-endless": func(f *loginFault) {
-			f.browser, f.pages = loginWant{class: "auth", says: `mcp:level-`}, 3
+			f.browser, f.pages = loginWant{class: "auth", says: `mcp:level-`}, 4 // one to open it, and three for the call
 		},
 		"login-call-only": func(f *loginFault) { f.doctor = loginWant{} },
 		"login-forbidden": func(f *loginFault) {
@@ -242,16 +261,15 @@ func (f loginFault) runs() []loginRun {
 	one := func(name, do string, want loginWant, pages int) loginRun {
 		return loginRun{name, []loginStep{{do: do, loginWant: want}}, pages}
 	}
-	const call = "call entry echo text=hi"
 	runs := []loginRun{
-		one("login", "login entry", f.login, pages),
+		one("login", "login entry --browser", f.login, pages),
 		one("browser", call+" --browser", f.browser, pages),
 		one("verbose", call+" --browser -vv", f.browser, pages),
 		one("call", call, f.call, -1),
 		one("doctor", "doctor entry", f.doctor, -1),
 	}
 	if len(f.then) > 0 {
-		runs = append(runs, loginRun{"then", append([]loginStep{{do: "login entry", loginWant: f.login}}, f.then...), 10})
+		runs = append(runs, loginRun{"then", append([]loginStep{{do: "login entry --browser", loginWant: f.login}}, f.then...), 10})
 	}
 	return runs
 }
@@ -271,15 +289,21 @@ func (f loginFault) try(t *testing.T, c faultlab.Case, run loginRun) {
 			t.Error(err)
 		}
 	})
-	file := filepath.Join(dir, "config.yaml")
+	file := filepath.Join(dir, "mcpctl", "config.yaml") // where it is looked for
+	if err := os.Mkdir(filepath.Dir(file), 0o700); err != nil {
+		t.Fatal(err)
+	}
 	if err := os.WriteFile(file, []byte("servers:\n  entry:\n    url: "+server.URL+"\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	for i, step := range run.steps {
+		if step.wait > 0 {
+			<-time.After(step.wait)
+		}
 		if step.revoke {
 			server.RevokeTokens(false)
 		}
-		args := append(strings.Fields(step.do+" "+f.flags), "--config", file)
+		args := strings.Fields(step.do + " " + f.flags)
 		if !strings.Contains(step.do, "-vv") {
 			args = append(args, "-o", "json")
 		}
@@ -329,7 +353,7 @@ func (f loginFault) mcpctl(t *testing.T, dir string, args []string, server *faul
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	defer time.AfterFunc(hanging, cancel).Stop()
+	defer time.AfterFunc(40*time.Second, cancel).Stop()
 	if f.closes {
 		watched := make(chan struct{})
 		defer func() { <-watched }()
@@ -366,7 +390,7 @@ func (f loginFault) mcpctl(t *testing.T, dir string, args []string, server *faul
 // checkStep checks how a command ended, and what it said.
 func (f loginFault) checkStep(t *testing.T, step loginStep, o outcome) {
 	t.Helper()
-	asked := strings.HasPrefix(step.do, "login") || strings.Contains(step.do, "--browser")
+	asked := strings.Contains(step.do, "--browser")
 	code, doctor := faultCodes()[step.class], strings.HasPrefix(step.do, "doctor")
 	class := step.class
 	switch {

@@ -94,7 +94,8 @@ func (o *loginOptions) run(cmd *cobra.Command, a *app, args []string) error {
 		return &loginFailedError{server: server.Name, hint: a.staticHint(server, err), cause: err}
 	}
 	return a.with(ctx, server, func(s *session.Supervisor) error {
-		defer a.live(server.Name + ": opening it with the new login")()
+		stop := a.live(server.Name + ": opening it with the new login")
+		defer stop()
 		list, err := listTools(ctx, s, server.Name)
 		if err != nil && session.ClassOf(err) == session.ClassAnswered {
 			err = nil // it has no tools, and it has let us in
@@ -118,15 +119,18 @@ func (a *app) loginFits(server config.Server) error {
 	name := toolargs.Quote(server.Name)
 	if server.Auth == config.AuthNone {
 		e := &configError{server: server.Name, message: "the entry says auth: none, and is never logged in to"}
-		e.hint = "mcpctl " + a.configWords() + "set " + name + " auth=auto, or for once: --auth auto"
+		if e.hint = "for once: --auth auto"; !isURL(server.Name) {
+			e.hint = "mcpctl " + a.configWords() + "set " + name + " auth=auto, or for once: --auth auto"
+		}
 		return e
 	}
 	for _, header := range sortedKeys(server.Headers) {
 		if strings.EqualFold(header, "Authorization") {
-			return &configError{
-				server: server.Name, message: "the entry has a credential in the header " + header + ", which is what the server gets",
-				hint: "to log in instead, remove it: mcpctl " + a.configWords() + "set " + name + " headers." + header + "=",
+			e := &configError{server: server.Name, message: "there is a credential in the header " + header + ", which is what the server gets"}
+			if e.hint = "to log in instead, leave it out"; !isURL(server.Name) {
+				e.hint = "to log in instead, remove it: mcpctl " + a.configWords() + "set " + name + " headers." + header + "="
 			}
+			return e
 		}
 	}
 	return nil
@@ -138,7 +142,8 @@ func (a *app) opensWithout(ctx context.Context, server config.Server, err error)
 	if !ok || e.Reason != oauth.Refused || e.Step != oauth.StepResource {
 		return false
 	}
-	defer a.live(server.Name + ": opening it without a login")()
+	stop := a.live(server.Name + ": opening it without a login")
+	defer stop()
 	s, err := a.supervise(a.dialer(), server)
 	if err != nil {
 		return false

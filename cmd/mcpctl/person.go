@@ -143,7 +143,7 @@ func (l *loginScreen) open(ctx context.Context, url string) error {
 		return nil // it is over already
 	}
 	if _, err := browserCommands(l.a.lookup); err != nil || l.browser.Available() != nil {
-		return nil //nolint:nilerr // it was said when the address was shown
+		return nil // it was said when the address was shown
 	}
 	if err := l.browser.Open(ctx, url); err != nil {
 		l.noBrowser(err)

@@ -112,7 +112,9 @@ func newRootCmd(a *app) *cobra.Command {
 	a.registerFrom(logs)
 	// The order is that of the help.
 	add(groupServers, newAddCmd(a), newImportCmd(a), newExportCmd(a), list, get, newSetCmd(a), newRenameCmd(a), newRemoveCmd(a), newEnableCmd(a), newDisableCmd(a))
-	add(groupServers, newLoginCmd(a), newLogoutCmd(a))
+	login, logout := newLoginCmd(a), newLogoutCmd(a)
+	a.registerFrom(login, logout)
+	add(groupServers, login, logout)
 	add(groupUse, tools, call)
 	add(groupUse, resources, read, prompts, prompt, complete)
 	add(groupUse, tasks, task)

@@ -349,12 +349,16 @@ func TestNoSecretOfALoginIsSeen(t *testing.T) {
 	s.run("call", "leaky", "crash", "-o", "json")
 	succeeds(loud("ping", "leaky", "-c", "1")...)
 	s.runWith("tools\ncall fail\ncall crash\ntools\n", loud("shell", "leaky", "--keep-going")...)
-	s.runWith("tools\ncall fail\n", "shell", "leaky", "--keep-going", "-o", "json")
+	s.runWith("call fail\ncall crash\n", "shell", "leaky", "--keep-going", "-o", "json")
 
-	// What a tool returns is data.
+	// What a tool returns is data, and so is what it says of itself where its own words are asked for.
 	code, out, _ := s.run("call", "leaky", "whoami")
 	if code != codeOK || !strings.Contains(out, "access+token/") {
 		t.Errorf("the data of a tool: exit code %d, %q", code, out)
+	}
+	s.forget()
+	if _, out, _ := s.run("tools", "leaky", "-o", "json"); !strings.Contains(out, "access+token/") {
+		t.Errorf("the tools as they are: %q", out)
 	}
 	s.forget()
 
@@ -364,28 +368,22 @@ func TestNoSecretOfALoginIsSeen(t *testing.T) {
 	if code, _, _ := s.run("tools", "own", "--client-secret", leakyConfigured); code != codeUsage {
 		t.Errorf("a secret on the command line: exit code %d", code)
 	}
-	delete(s.seen, "")
 
-	// Redirected elsewhere, with a login that is kept.
+	// Elsewhere, and redirected there, with a login that is kept.
+	s.run(loud("tools", l.other.URL+"/mcp")...)
 	s.run(loud("tools", l.resource.URL+"/away")...)
 	s.run(loud("login", l.resource.URL+"/away", "--browser")...)
-	l.refuses = true // no request is on its way
+	l.mu.Lock()
+	l.refuses = true
+	l.mu.Unlock()
 	s.run(loud("tools", "leaky", "--browser")...)
 	s.run("tools", "leaky", "--browser", "-o", "json")
 	s.run(loud("login", "leaky", "--browser")...)
 	s.run("login", "leaky", "--browser", "-o", "json")
 	s.run(loud("doctor", "leaky")...)
 	s.run("list", "--check", "-o", "json")
-	s.search()
 	s.run(loud("logout", "leaky")...)
 	s.run("logout", "leaky", "-o", "json")
-	s.search0()
-}
-
-// search0 is search when nothing need be stored any more.
-func (s *secrecy) search0() {
-	s.t.Helper()
-	s.seen["credentials"] = ""
 	s.search()
 }
 

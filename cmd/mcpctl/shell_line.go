@@ -34,6 +34,8 @@ func argumentOf(cmd *cobra.Command) argument {
 		return takesNone
 	}
 	switch {
+	case words[1] == "SERVER" && len(words) == 2: // there is nothing else that another word could be
+		return maySelect
 	case words[1] == "SERVER":
 		return takesServer
 	case strings.HasPrefix(words[1], "[SERVER"):

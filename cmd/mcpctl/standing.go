@@ -50,10 +50,14 @@ func (a *app) standing(ctx context.Context, server config.Server) *authorization
 	env.Keyring = nil
 	bare, secrets, err := config.Server{
 		Name: server.Name, URL: server.URL, Transport: server.Transport, Foreign: server.Foreign, Dir: server.Dir,
+		OAuth: whose(server.OAuth),
 	}.Expand(env)
 	a.redact.Add(secrets...)
 	if err != nil {
 		return nil // whoever uses it is told
+	}
+	if bare.OAuth != nil {
+		bare.OAuth.Grant = server.OAuth.Grant // which by itself would be incomplete
 	}
 	ctx, cancel := context.WithTimeout(ctx, standingTime)
 	defer cancel()
@@ -85,6 +89,14 @@ func (a *app) standing(ctx context.Context, server config.Server) *authorization
 		return &authorizationBody{State: authNeedsLogin}
 	}
 	return b
+}
+
+// whose returns what of the values for a login says whose it is, but for the grant.
+func whose(o *config.OAuth) *config.OAuth {
+	if o == nil {
+		return nil
+	}
+	return &config.OAuth{ClientID: o.ClientID}
 }
 
 // byItself reports whether a server's token is got without a person.

@@ -275,9 +275,9 @@ func documentCases() []Case {
 			Source:  ownSource,
 			Symptom: "Memory grows until the client is killed.",
 			Cause:   "Documents are read whole.",
-			Repro:   "The resource metadata is valid JSON of 4 MB.",
+			Repro:   "The resource metadata is valid JSON of 256 KB; the authorization server is at OTHER.",
 			Right:   "Reads 64 KiB and says that it is too large.",
-		}), realm{resource: put("padding", strings.Repeat("x", 4<<20))}, `oauth-protected-resource/mcp 200 `),
+		}), realm{elsewhere: true, resource: put("padding", strings.Repeat("x", 256<<10))}, `oauth-protected-resource/mcp 200 `),
 		loginCase(refused(Case{
 			ID: "CASE-343", Name: "login-metadata-redirect", Level: 3,
 			Title:   "The metadata redirects to another origin",

@@ -24,6 +24,9 @@ type Options struct {
 	Store *Store
 	// Person can be asked to log in. If nil, nobody can, and what needs a person fails with [NeedsLogin].
 	Person *Person
+	// Ask returns how the person is asked, in place of Person, nil if nobody may be asked now: whoever uses an Authorizer
+	// for long may ask at times. If nil, Person it is.
+	Ask func() *Person
 	// Secret is told of every secret value at the moment it is known. If nil, nobody is.
 	Secret func(secrets ...string)
 	// Begins is called when a person is about to be asked: limits on time are raised. If nil, nothing is.
@@ -152,7 +155,7 @@ func (a *Authorizer) record(ctx context.Context) (Record, bool, error) {
 		return held.record, true, nil
 	}
 	r, ok, err := a.current(ctx, "")
-	if reasonOf(err) == NeedsLogin {
+	if reasonOf(err) == NeedsLogin || err != nil && reasonOf(err) == Unreachable && a.moved(ctx, nil) {
 		return Record{}, false, nil
 	}
 	return r, ok && r.Token.Access != "", err
@@ -240,7 +243,7 @@ func (a *Authorizer) renew(ctx context.Context, spent string, c transport.Challe
 	}
 	r, ok, err := a.current(ctx, spent)
 	switch {
-	case reasonOf(err) == NeedsLogin:
+	case reasonOf(err) == NeedsLogin, err != nil && reasonOf(err) == Unreachable && a.moved(ctx, []transport.Challenge{c}):
 		return false, nil
 	case err != nil:
 		return false, err
@@ -289,13 +292,24 @@ func (a *Authorizer) once(ctx context.Context, spent string, run func(context.Co
 	if err == nil {
 		a.held = got
 		a.last = lately{token: got.record.Token.Access, issuer: got.record.Issuer, at: time.Now()}
-	} else if e, ok := errors.AsType[*Error](err); ok && (f.asked() || e.Reason != Unreachable && e.Reason != Cancelled) {
+	} else if e, ok := errors.AsType[*Error](err); ok && (f.asked() || e.Reason != Unreachable && e.Reason != Cancelled && !a.later(e)) {
 		a.failed = e
 	}
 	f.err = err
 	close(f.done)
 	return err
 }
+
+// person returns how the person is asked, nil if nobody may be.
+func (a *Authorizer) person() *Person {
+	if a.o.Ask != nil {
+		return a.o.Ask()
+	}
+	return a.o.Person
+}
+
+// later reports whether a failure is that nobody could be asked, who may be the next time.
+func (a *Authorizer) later(e *Error) bool { return a.o.Ask != nil && e.Reason == NeedsLogin }
 
 // await waits for the flow of another request, with as much time as a person needs if one is asked.
 func (a *Authorizer) await(ctx context.Context, f *attempt) error {

@@ -1,16 +1,19 @@
 package oauth
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
+	"net"
 	"net/http"
 	"net/url"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/mcpctl/mcpctl/internal/transport"
 	"github.com/mcpctl/mcpctl/pkg/config"
@@ -22,7 +25,7 @@ func s256(verifier string) string {
 }
 
 // wantError checks a failure's reason, step, and words.
-func wantError(t *testing.T, err error, reason Reason, step Step, words ...string) *Error {
+func wantError(t *testing.T, err error, reason Reason, step Step, words ...string) {
 	t.Helper()
 	e, ok := errors.AsType[*Error](err)
 	if !ok {
@@ -36,7 +39,6 @@ func wantError(t *testing.T, err error, reason Reason, step Step, words ...strin
 			t.Errorf("%q is not in: %v (%s)", w, e, e.Hint)
 		}
 	}
-	return e
 }
 
 func TestLoginOnChallenge(t *testing.T) {
@@ -58,7 +60,7 @@ func TestLoginOnChallenge(t *testing.T) {
 	if client["application_type"] != "native" || client["client_name"] != "mcpctl" || client["token_endpoint_auth_method"] != "none" {
 		t.Errorf("registered as %v", client)
 	}
-	if types, _ := client["grant_types"].([]any); !slices.Contains(types, any("refresh_token")) {
+	if types, ok := client["grant_types"].([]any); !ok || !slices.Contains(types, any("refresh_token")) {
 		t.Errorf("grant_types: %v", client["grant_types"])
 	}
 	for _, secret := range []string{"code-1", s.forms[0].Get("code_verifier"), "secret-at-2", "secret-rt-2"} {
@@ -255,7 +257,7 @@ func TestAnswers(t *testing.T) {
 			}
 		}, false, Refused, StepCallback, []string{"said no", "not today"}},
 		"no code": {func(s *authServer) {
-			s.back = func(_, answer url.Values) { answer.Del("code"); answer.Set("hello", "x") }
+			s.back = func(_, answer url.Values) { answer.Set("code", "") }
 		}, false, Invalid, StepCallback, []string{"no code"}},
 		"code is refused": {func(s *authServer) {
 			s.token = func(w http.ResponseWriter, _ url.Values, _ map[string]any) bool {
@@ -282,9 +284,9 @@ func TestAnswers(t *testing.T) {
 				}
 				return
 			}
-			e := wantError(t, err, c.reason, c.step, c.words...)
-			if strings.Contains(e.Error(), "send_money") {
-				t.Errorf("what another issuer says is shown: %v", e)
+			wantError(t, err, c.reason, c.step, c.words...)
+			if strings.Contains(err.Error(), "send_money") {
+				t.Errorf("what another issuer says is shown: %v", err)
 			}
 			_, again := s.request(a, "tools/list")
 			if again == nil || s.times("authorize") != 1 {
@@ -666,4 +668,139 @@ func TestQuietRefusals(t *testing.T) {
 			t.Errorf("%s: %t", header, got)
 		}
 	}
+}
+
+// TestEarlierLoginStays shows that a login that fails leaves the one before as it was.
+func TestEarlierLoginStays(t *testing.T) {
+	t.Parallel()
+	s := startAuthServer(t)
+	o := s.options()
+	if _, err := s.request(New(o), "tools/list"); err != nil {
+		t.Fatal(err)
+	}
+	before, _, err := o.Store.Load(t.Context(), s.endpoint())
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.back = func(_, answer url.Values) {
+		answer.Del("code")
+		answer.Set("error", "access_denied")
+	}
+	a := New(o)
+	wantError(t, a.Login(t.Context(), nil), Refused, StepCallback)
+	if after, ok, err := o.Store.Load(t.Context(), s.endpoint()); err != nil || !ok || after.Token.Access != before.Token.Access {
+		t.Errorf("kept %t, %v", ok, err)
+	}
+	if status, err := s.request(a, "tools/list"); err != nil || status != http.StatusOK {
+		t.Errorf("status %d, %v", status, err)
+	}
+}
+
+// TestNobodyComesBack shows a person who closes the tab, and one who ends the login. A client that was registered in another
+// login is forgotten then: the authorization server may have forgotten it too, and shows a page of its own.
+func TestNobodyComesBack(t *testing.T) {
+	t.Parallel()
+	s := startAuthServer(t)
+	o := s.options()
+	if err := New(o).Login(t.Context(), nil); err != nil {
+		t.Fatal(err)
+	}
+	o.Person = &Person{Time: 50 * time.Millisecond}
+	begun := 0
+	o.Begins = func(context.Context) { begun++ }
+	a := New(o)
+	wantError(t, a.Login(t.Context(), nil), TimedOut, StepBrowser)
+	if _, kept, err := o.Store.LoadClient(t.Context(), s.issuer()); kept || err != nil {
+		t.Errorf("the client is kept, %v", err)
+	}
+	if _, err := s.request(a, "tools/list"); err == nil || begun != 1 {
+		t.Errorf("%v; a person was asked %d times", err, begun)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	o.Person = &Person{Show: func(Asked) { cancel() }}
+	wantError(t, New(o).Login(ctx, nil), Cancelled, StepBrowser)
+}
+
+// TestTakenPort shows that a port that is taken is told before anybody is registered or asked.
+func TestTakenPort(t *testing.T) {
+	t.Parallel()
+	s := startAuthServer(t)
+	taken, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = taken.Close() }()
+	_, port, _ := net.SplitHostPort(taken.Addr().String())
+	o := s.options()
+	o.Server.OAuth = &config.OAuth{RedirectURI: "http://127.0.0.1:" + port + "/callback"}
+	_, err = s.request(New(o), "tools/list")
+	wantError(t, err, Config, StepCallback, port)
+	if s.times("register")+s.times("authorize") != 0 {
+		t.Errorf("log: %v", s.log)
+	}
+}
+
+// TestNothingToLogInTo shows the command login at a server that lets everybody in.
+func TestNothingToLogInTo(t *testing.T) {
+	t.Parallel()
+	s := startAuthServer(t)
+	s.open, s.placed[s.prmPath()] = []string{"initialize", "tools/list"}, http.NotFound
+	wantError(t, New(s.options()).Login(t.Context(), nil), Refused, StepResource, "HTTP 404")
+	if s.times("register") != 0 {
+		t.Errorf("log: %v", s.log)
+	}
+}
+
+// TestScopesOfAClient shows servers that give a client only the scopes that it has registered for: it is registered anew at
+// the next login; and one that knows no scopes of clients, which gets none.
+func TestScopesOfAClient(t *testing.T) {
+	t.Parallel()
+	s := startAuthServer(t)
+	s.register = func(w http.ResponseWriter, asked, _ map[string]any) bool {
+		if asked["scope"] == "odd" {
+			answerJSON(w, 400, map[string]any{"error": "invalid_client_metadata"})
+			return false
+		}
+		return true
+	}
+	s.back = func(asked, answer url.Values) {
+		scope, _ := s.clients[asked.Get("client_id")]["scope"].(string)
+		if scope != "" && !subset(strings.Fields(asked.Get("scope")), strings.Fields(scope)) {
+			answer.Del("code")
+			answer.Set("error", "invalid_scope")
+		}
+	}
+	o := s.options()
+	for _, c := range []struct {
+		scope string
+		good  bool
+		times int
+	}{{"a", true, 1}, {"a", true, 1}, {"a b", false, 1}, {"a b", true, 2}, {"odd", false, 2}, {"odd", true, 4}, {"more", true, 4}} {
+		o.Server.OAuth = &config.OAuth{Scopes: strings.Fields(c.scope)}
+		err := New(o).Login(t.Context(), nil)
+		if n := s.times("register"); (err == nil) != c.good || n != c.times {
+			t.Errorf("%s: %v; %d requests for registration, want %d", c.scope, err, n, c.times)
+		}
+	}
+}
+
+// FuzzEndpointURL looks for URLs of servers to which credentials must not go.
+func FuzzEndpointURL(f *testing.F) {
+	for _, seed := range []string{"https://h/token", "http://127.0.0.1:1/x", "http://mcp.example/x", "file:///etc/passwd", "https://a@b/", "http:mcp.example", "HTTP://LOCALHOST"} {
+		f.Add(seed)
+	}
+	server, _ := url.Parse("http://mcp.example/mcp")
+	f.Fuzz(func(t *testing.T, raw string) {
+		u, says := endpointURL(raw, server)
+		if says != "" {
+			return
+		}
+		again, err := url.Parse(u.String())
+		if err != nil || again.Host == "" || again.User != nil || again.Fragment != "" {
+			t.Errorf("%q: %v, %v", raw, again, err)
+		}
+		if again.Scheme != "https" && (again.Scheme != "http" || !loopback(again.Hostname()) && !strings.EqualFold(again.Hostname(), "mcp.example")) {
+			t.Errorf("%q goes to %s", raw, again)
+		}
+	})
 }

@@ -113,7 +113,7 @@ func open(ctx, left context.Context, commands [][]string, address string, chosen
 		start := time.Now()
 		err := runOpener(ctx, left, placed(words, address), chosen)
 		if err == nil || ctx.Err() != nil || left.Err() != nil {
-			return nil
+			return nil //nolint:nilerr // nobody waits for it any more
 		}
 		failed = append(failed, fmt.Sprintf("%s: %s", filepath.Base(words[0]), err))
 		if time.Since(start) > openerTime {
@@ -155,14 +155,18 @@ func runOpener(ctx, left context.Context, words []string, chosen bool) error {
 	if err := cmd.Start(); err != nil {
 		return err
 	}
-	done := make(chan error, 1)
-	go func() { done <- cmd.Wait() }()
+	var ended error
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		ended = cmd.Wait()
+	}()
 	timer := time.NewTimer(openerTime)
 	defer timer.Stop()
 	for {
 		select {
-		case err := <-done:
-			return err
+		case <-done:
+			return ended
 		case <-timer.C:
 			if !chosen {
 				return nil
@@ -179,12 +183,12 @@ func runOpener(ctx, left context.Context, words []string, chosen bool) error {
 }
 
 // endBrowser ends a command and what it has started: it is asked to end, and has a moment for it.
-func endBrowser(cmd *exec.Cmd, done <-chan error) {
+func endBrowser(cmd *exec.Cmd, done <-chan struct{}) {
 	askToEnd(cmd)
 	timer := time.NewTimer(browserEnd)
 	defer timer.Stop()
 	select {
-	case <-done:
+	case <-done: // how it ended is its own business
 		kill(cmd) // what it has started
 	case <-timer.C:
 		kill(cmd)

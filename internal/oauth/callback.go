@@ -183,9 +183,8 @@ func inUse(err error) bool {
 // cannotListen explains why the browser could not come back.
 func cannotListen(err error, host string, port int, key string) error {
 	e := &Error{Step: StepCallback, Reason: Config, Err: err}
-	var cause *net.OpError
 	why := err.Error()
-	if errors.As(err, &cause) {
+	if cause, ok := errors.AsType[*net.OpError](err); ok {
 		why = cause.Err.Error()
 	}
 	switch {
@@ -346,8 +345,8 @@ func parsePasted(text, state, redirectURI string) (values url.Values, why string
 		return nil, ""
 	}
 	wanted := "paste the whole address that the browser was sent to: it begins with " + redirectURI + " and has code= and state= in it"
-	query, found := text, false
-	if _, query, found = strings.Cut(text, "?"); !found {
+	_, query, found := strings.Cut(text, "?")
+	if !found {
 		switch query = text; {
 		case strings.Contains(text, "://"):
 			return nil, "there is nothing behind the path of that address; " + wanted

@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -225,7 +226,7 @@ func TestIdleConnectionsDoNotKeepTheBrowserOut(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer func() { _ = conn.Close() }()
+		t.Cleanup(func() { _ = conn.Close() })
 		if i%2 == 0 {
 			_, _ = io.WriteString(conn, "GET /callback?code=c&state=the-state HTTP/1.1\r\nX-Slow: ")
 		}
@@ -300,7 +301,11 @@ func TestThePortThatIsToldIsTheOneThatIsListenedAt(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = taken.Close() }()
-	port := taken.Addr().(*net.TCPAddr).Port
+	_, text, _ := net.SplitHostPort(taken.Addr().String())
+	port, err := strconv.Atoi(text)
+	if err != nil {
+		t.Fatal(err)
+	}
 	for _, tc := range []struct {
 		uri  string
 		port int

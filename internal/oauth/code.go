@@ -18,7 +18,8 @@ import (
 // withPerson gets a token by a person who logs in.
 func (a *Authorizer) withPerson(ctx context.Context, f *attempt, chain Chain, scopes []string) (Record, error) {
 	issuer := chain.Server.Issuer
-	if a.o.Person == nil {
+	person := a.person()
+	if person == nil {
 		return Record{}, failure(StepBrowser, NeedsLogin, nil, "somebody has to log in at %s", shownIssuer(issuer))
 	}
 	who, err := a.identify(ctx, chain, scopes)
@@ -29,10 +30,11 @@ func (a *Authorizer) withPerson(ctx context.Context, f *attempt, chain Chain, sc
 	if err := ctx.Err(); err != nil {
 		return Record{}, cancelled(ctx, StepBrowser)
 	}
-	r, err := a.byCode(ctx, f, chain, scopes, who)
-	if e, ok := errors.AsType[*Error](err); ok && who.reused && forgotten(e) {
-		// The authorization server may have forgotten the client. Then it shows a page of its own, and nobody comes back.
-		if err := a.o.Store.DeleteClient(context.WithoutCancel(ctx), issuer); err == nil && e.Hint == "" {
+	r, err := a.byCode(ctx, f, chain, scopes, who, person)
+	if e, ok := errors.AsType[*Error](err); ok && who.reused && (forgotten(e) || e.Code == "invalid_scope" && !subset(scopes, who.client.Scopes)) {
+		// The authorization server may have forgotten the client. Then it shows a page of its own, and nobody comes back. Or
+		// it gives a client only the scopes that it has registered for.
+		if err := a.o.Store.DeleteClient(context.WithoutCancel(ctx), issuer); err == nil && (e.Hint == "" || e.Code == "invalid_scope") {
 			e.Hint = "mcpctl registers anew at the next login: try once more"
 		}
 	}
@@ -49,7 +51,7 @@ func forgotten(e *Error) bool {
 }
 
 // byCode sends the person to the browser, waits for the answer, and exchanges the code for a token.
-func (a *Authorizer) byCode(ctx context.Context, f *attempt, chain Chain, scopes []string, who identity) (Record, error) {
+func (a *Authorizer) byCode(ctx context.Context, f *attempt, chain Chain, scopes []string, who identity, person *Person) (Record, error) {
 	key, must, err := a.proofKeyFor(chain)
 	if err != nil {
 		return Record{}, err
@@ -62,8 +64,8 @@ func (a *Authorizer) byCode(ctx context.Context, f *attempt, chain Chain, scopes
 	})
 	code, done, err := a.ask(ctx, f, chain, Asked{
 		URL: where, Server: a.o.Server.Name, Resource: resource, Issuer: chain.Server.Issuer, Scopes: scopes,
-		RedirectURI: who.back.uri(), Until: time.Now().Add(a.o.Person.time()),
-	}, who, state)
+		RedirectURI: who.back.uri(), Until: time.Now().Add(person.time()),
+	}, who, state, person)
 	if err != nil {
 		return Record{}, err
 	}
@@ -102,8 +104,7 @@ func authorizationURL(endpoint string, who identity, scopes []string, more map[s
 }
 
 // ask sends the person to the browser and returns the code that the answer brings. done tells the browser how it went.
-func (a *Authorizer) ask(ctx context.Context, f *attempt, chain Chain, what Asked, who identity, state string) (code string, done func(error), err error) {
-	person := a.o.Person
+func (a *Authorizer) ask(ctx context.Context, f *attempt, chain Chain, what Asked, who identity, state string, person *Person) (code string, done func(error), err error) {
 	f.begin()
 	a.begins(ctx)
 	a.say(StepBrowser, "waiting for the login at %s", shownIssuer(what.Issuer))

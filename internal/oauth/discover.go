@@ -333,7 +333,7 @@ func (p *Place) read(ctx context.Context, client *http.Client, u *url.URL, doc a
 			return next
 		}
 	}
-	data, err := io.ReadAll(io.LimitReader(resp.Body, mostDocument))
+	data, err := io.ReadAll(io.LimitReader(resp.Body, mostDocument+1))
 	switch media, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type")); {
 	case err != nil:
 		p.Says, p.trouble = "the answer was cut off", true
@@ -341,6 +341,8 @@ func (p *Place) read(ctx context.Context, client *http.Client, u *url.URL, doc a
 		p.Says, p.trouble = fmt.Sprintf("HTTP %d", resp.StatusCode), resp.StatusCode >= 500 || resp.StatusCode == http.StatusTooManyRequests
 	case media == "text/html":
 		p.Says = "a web page (text/html)"
+	case len(data) > mostDocument:
+		p.Says = fmt.Sprintf("more than %d KiB, which no such document has", mostDocument>>10)
 	case json.Unmarshal(data, doc) != nil:
 		p.Says = "no JSON object of this kind"
 	default:
@@ -355,11 +357,13 @@ func (p *Place) read(ctx context.Context, client *http.Client, u *url.URL, doc a
 func endpointURL(raw string, server *url.URL) (*url.URL, string) {
 	u, err := url.Parse(raw)
 	switch {
-	case err != nil || u.Host == "" || u.Opaque != "":
+	case err != nil:
+		return nil, "it is no URL"
+	case !strings.EqualFold(u.Scheme, "https") && !strings.EqualFold(u.Scheme, "http"):
+		return nil, "it is neither https nor http"
+	case u.Host == "" || u.Opaque != "":
 		return nil, "it is no URL"
 	case strings.EqualFold(u.Scheme, "https"):
-	case !strings.EqualFold(u.Scheme, "http"):
-		return nil, "it is neither https nor http"
 	case !loopback(u.Hostname()) && (strings.EqualFold(server.Scheme, "https") || !strings.EqualFold(u.Hostname(), server.Hostname())):
 		return nil, "it is not https"
 	}

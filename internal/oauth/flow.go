@@ -248,7 +248,7 @@ func (a *Authorizer) chain(ctx context.Context, d demand) (Chain, error) {
 	case c.Server == nil:
 		return c, a.noServer(c)
 	}
-	if c.Defaults && a.o.Person == nil && a.oauth().Grant == "" {
+	if c.Defaults && a.person() == nil && a.oauth().Grant == "" {
 		return c, unpublished(c) // nobody knows whether it has logins at all
 	}
 	return c, a.usable(c)
@@ -365,6 +365,11 @@ func (a *Authorizer) knock(ctx context.Context) (transport.Refusal, error) {
 		return transport.Refusal{}, failure(StepChallenge, Unreachable, err, "%v", err)
 	}
 	var session string
+	defer func() {
+		if session != "" {
+			a.leave(ctx, client, session)
+		}
+	}()
 	for _, body := range []string{
 		`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"mcpctl","version":"0"}}}`,
 		`{"jsonrpc":"2.0","id":2,"method":"tools/list"}`,
@@ -379,7 +384,6 @@ func (a *Authorizer) knock(ctx context.Context) (transport.Refusal, error) {
 		_ = resp.Body.Close()
 		if id := resp.Header.Get("Mcp-Session-Id"); id != "" && session == "" {
 			session = id
-			defer a.leave(ctx, client, id)
 		}
 		if resp.StatusCode == http.StatusUnauthorized || resp.StatusCode == http.StatusForbidden {
 			return transport.Refusal{

@@ -126,7 +126,8 @@ func (g *grant) metadata(ctx context.Context, issuer *url.URL) (*ServerMetadata,
 	case found.Server != nil:
 		e = failure(StepExchange, Invalid, nil, "the metadata of the identity provider %s has no token_endpoint", at)
 	case slices.ContainsFunc(found.ServerPlaces, func(p Place) bool { return p.trouble }):
-		e = failure(StepExchange, Unreachable, nil, "the metadata of the identity provider %s cannot be had (%s)", at, asked(found.ServerPlaces))
+		i := slices.IndexFunc(found.ServerPlaces, func(p Place) bool { return p.trouble })
+		e = failure(StepExchange, Unreachable, nil, "the metadata of the identity provider %s cannot be had: %s", at, found.ServerPlaces[i].Says)
 	default:
 		e = failure(StepExchange, Config, nil, "the identity provider %s has no metadata that can be used (%s)", at, asked(found.ServerPlaces))
 	}

@@ -9,6 +9,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"mime"
 	"net/http"
 	"slices"
 	"strings"
@@ -157,6 +158,9 @@ func (a *Authorizer) register(ctx context.Context, chain Chain, redirectURI stri
 	if err != nil {
 		return Client{}, err
 	}
+	if m.Scope != "" {
+		client.Scopes = scopes
+	}
 	return client, nil
 }
 
@@ -228,7 +232,12 @@ func (a *Authorizer) registerAs(ctx context.Context, chain Chain, m clientMetada
 		return Client{}, a.unregistered(chain, resp.StatusCode, answer)
 	}
 	if !readable || answer.ClientID == "" {
-		e := failure(StepRegistration, Invalid, nil, "the answer of %s has no client_id in it", shownURL(where))
+		what := "has no client_id in it"
+		if media, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type")); media == "text/html" {
+			what = "is a web page (text/html)"
+		}
+		e := failure(StepRegistration, Invalid, nil, "the answer of %s %s", shownURL(where), what)
+		e.Hint = hintClient
 		if chain.Defaults {
 			e.Message, e.Hint = unpublished(chain).Message+", and "+e.Message, unpublished(chain).Hint
 		}

@@ -78,6 +78,8 @@ type Client struct {
 	SecretExpires time.Time `json:"secret_expires,omitzero"`
 	// RedirectURIs are those that were registered, nil for a client that was not registered by us.
 	RedirectURIs []string `json:"redirect_uris,omitempty"`
+	// Scopes are those that the client registered for, nil for any.
+	Scopes []string `json:"scopes,omitempty"`
 }
 
 // The values of [StoreOptions].Kind, which are those of MCPCTL_CREDENTIALS.

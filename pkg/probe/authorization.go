@@ -21,7 +21,10 @@ const (
 )
 
 // refused reports whether the server wants authorization, or refuses the one it got.
-func refused(t *Target) bool { return session.ClassOf(t.openErr) == session.ClassAuth }
+func refused(t *Target) bool {
+	_, failed := errors.AsType[*session.LoginError](t.openErr)
+	return failed || session.ClassOf(t.openErr) == session.ClassAuth
+}
 
 // loggedIn reports whether something is kept of a login for the server.
 func loggedIn(t *Target) bool { return t.login.Standing != session.StandingNone }
@@ -75,7 +78,7 @@ func (t *Target) obstacle(ctx context.Context) string {
 // stopped makes a finding of the chain the failure that it is if no login can come about because of it, and a warning else.
 func (t *Target) stopped(ctx context.Context, id string, f Finding) Finding {
 	if refused(t) && t.obstacle(ctx) == id {
-		f.Status, f.Class = Fail, string(session.ClassAuth)
+		f.Status, f.Class = Fail, string(cmp.Or(session.ClassOf(t.openErr), session.ClassAuth))
 	}
 	return f
 }

@@ -84,21 +84,14 @@ func (t *Target) refusal(ctx context.Context, f Finding) Finding {
 		if text := challenged(a, "error_description"); text != "" {
 			f.Message += ": " + firstWords(text)
 		}
-	case why != nil && why.Step != "" && why.Reason != session.LoginNeeded:
-		f.Message = "HTTP 401, and no other authorization was got: " + firstWords(why.Error())
-		f.Fix = cmp.Or(why.Hint, "see what the authorization server does, then: "+t.loginLine())
 	case loggedIn(t):
-		f.Message = "the server refuses the token of the login (HTTP 401)"
-		if text := challenged(a, "error_description"); text != "" {
-			f.Message += ": " + firstWords(text)
-		}
-		if why != nil && why.Step != "" {
-			f.Message += "; " + firstWords(why.Error())
-		}
-		f.Fix = t.loginLine()
+		f = t.loginRefused(f, a, why)
 	case t.obstacle(ctx) != "":
 		id := t.obstacle(ctx)
 		return Finding{Status: Skip, Message: "the server wants a login, and none can come about: see " + id, Instead: id}
+	case why != nil && why.Step != "" && why.Reason != session.LoginNeeded && !t.needsPerson():
+		f.Message = "HTTP 401, and no token was got: " + firstWords(why.Error())
+		f.Fix = cmp.Or(why.Hint, "see what the authorization server says, then: "+t.loginLine())
 	case a.Resource != nil || a.Server != nil && !a.Defaults:
 		f.Message = "login required (OAuth): HTTP 401, and no token was sent"
 		f.Fix = t.loginLine()
@@ -107,8 +100,34 @@ func (t *Target) refusal(ctx context.Context, f Finding) Finding {
 		f.Fix = fmt.Sprintf("give it what the scheme wants: --header 'Authorization: %s ${CREDENTIAL}'", otherScheme(a))
 	default:
 		f.Message = "the server wants authorization: HTTP 401, and no token was sent; it offers no OAuth metadata, so it probably wants a static token"
+		f.Fix = "give it with a header: --header 'Authorization: Bearer ${TOKEN}'"
+		if a.Defaults { // nobody knows whether the endpoints are there
+			f.Fix += "; if it has a login all the same: " + t.loginLine()
+		}
 	}
 	f.Detail = strings.TrimSpace(said + "\n" + f.Detail)
+	return f
+}
+
+// loginRefused says that a server refuses the token of a login, and why no other came of it.
+func (t *Target) loginRefused(f Finding, a session.Authorization, why *session.LoginError) Finding {
+	f.Message = "the server refuses the token of the login (HTTP 401)"
+	if text := challenged(a, "error_description"); text != "" {
+		f.Message += ": " + firstWords(text)
+	}
+	f.Fix = t.loginLine()
+	if a.Server != nil && t.login.Issuer != "" && strings.TrimSuffix(a.Server.Issuer, "/") != strings.TrimSuffix(t.login.Issuer, "/") {
+		f.Message = fmt.Sprintf("the login is one at %s, and the server names %s now", firstWords(t.login.Issuer), firstWords(a.Server.Issuer))
+		return f
+	}
+	switch {
+	case why == nil || why.Step == "":
+	case why.Reason == session.LoginUnreachable:
+		f.Message += "; the login is kept, and no other token came of it: " + firstWords(why.Error())
+		f.Fix = cmp.Or(why.Hint, "see that the authorization server can be reached")
+	default:
+		f.Message += "; " + firstWords(why.Error())
+	}
 	return f
 }
 

@@ -25,7 +25,7 @@ usual paths are tried.`,
 				return pass("POST is answered with JSON-RPC")
 			case !failed:
 				return failure(err)
-			case e.Class == session.ClassAuth:
+			case refused(t):
 				return pass("it answers, and wants authorization")
 			case e.NotMCP() && e.Phase != "notifications/initialized":
 				f := failure(err)

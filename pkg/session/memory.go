@@ -32,6 +32,8 @@ type memory struct {
 	elsewhere string
 	// near is set for a server on this machine: it costs next to nothing to list its tools, and somebody may be at work on it.
 	near bool
+	// mask is that of the dialer.
+	mask func(string) string
 
 	mu   sync.Mutex
 	what remembered
@@ -62,7 +64,7 @@ func (d *Dialer) memory(server config.Server) *memory {
 	if err != nil {
 		return nil
 	}
-	m := &memory{path: filepath.Join(d.CacheDir, "servers", key+".json"), near: near(server)}
+	m := &memory{path: filepath.Join(d.CacheDir, "servers", key+".json"), near: near(server), mask: d.Mask}
 	if server.Command != "" && !filepath.IsAbs(server.Cwd) {
 		m.elsewhere = d.elsewhere(server)
 	}
@@ -151,8 +153,12 @@ func (m *memory) learn(change func(*remembered)) {
 	m.write(m.path, after)
 }
 
-// write replaces the file in one step. Only its owner may read it. Where that does not work, nothing is remembered.
+// write replaces the file in one step. Only its owner may read it. Where that does not work, nothing is remembered; nor what
+// holds a secret, as a server may name the token that it got in its own name or in what its tools are for.
 func (m *memory) write(path string, data []byte) {
+	if m.mask != nil && m.mask(string(data)) != string(data) {
+		return
+	}
 	dir := filepath.Dir(path)
 	if os.MkdirAll(dir, 0o700) != nil {
 		return
