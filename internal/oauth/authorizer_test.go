@@ -671,6 +671,32 @@ func TestBoundToken(t *testing.T) {
 	}
 }
 
+// TestQuietRefusals shows that nobody is asked because of what is done in the background, and that this hinders no login of
+// a request that somebody waits for; and that scopes which a 403 names without an error are asked for.
+func TestQuietRefusals(t *testing.T) {
+	t.Parallel()
+	s := startAuthServer(t)
+	a := New(s.options())
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.endpoint(), http.NoBody)
+	if err != nil {
+		t.Fatal(err)
+	}
+	challenge := `Bearer resource_metadata="` + s.mcp.URL + s.prmPath() + `"`
+	r := transport.Refusal{Status: http.StatusUnauthorized, Challenges: transport.ParseChallenge(challenge), Header: http.Header{}, Quiet: true}
+	wantError(t, a.Refused(req, r), NeedsLogin, StepBrowser)
+	r.Quiet = false
+	if err := a.Refused(req, r); err != nil {
+		t.Error(err)
+	}
+	for header, want := range map[string]bool{
+		`Bearer error="insufficient_scope"`: true, `Bearer scope="a b"`: true, `Bearer error="invalid_token", scope="a"`: false, `Bearer`: false,
+	} {
+		if got := wantsScopes(http.StatusForbidden, transport.ParseChallenge(header)[0]); got != want {
+			t.Errorf("%s: %t", header, got)
+		}
+	}
+}
+
 // TestEarlierLoginStays shows that a login that fails leaves the one before as it was.
 func TestEarlierLoginStays(t *testing.T) {
 	t.Parallel()
@@ -804,30 +830,4 @@ func FuzzEndpointURL(f *testing.F) {
 			t.Errorf("%q goes to %s", raw, again)
 		}
 	})
-}
-
-// TestQuietRefusals shows that nobody is asked because of what is done in the background, and that this hinders no login of
-// a request that somebody waits for; and that scopes which a 403 names without an error are asked for.
-func TestQuietRefusals(t *testing.T) {
-	t.Parallel()
-	s := startAuthServer(t)
-	a := New(s.options())
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.endpoint(), http.NoBody)
-	if err != nil {
-		t.Fatal(err)
-	}
-	challenge := `Bearer resource_metadata="` + s.mcp.URL + s.prmPath() + `"`
-	r := transport.Refusal{Status: http.StatusUnauthorized, Challenges: transport.ParseChallenge(challenge), Header: http.Header{}, Quiet: true}
-	wantError(t, a.Refused(req, r), NeedsLogin, StepBrowser)
-	r.Quiet = false
-	if err := a.Refused(req, r); err != nil {
-		t.Error(err)
-	}
-	for header, want := range map[string]bool{
-		`Bearer error="insufficient_scope"`: true, `Bearer scope="a b"`: true, `Bearer error="invalid_token", scope="a"`: false, `Bearer`: false,
-	} {
-		if got := wantsScopes(http.StatusForbidden, transport.ParseChallenge(header)[0]); got != want {
-			t.Errorf("%s: %t", header, got)
-		}
-	}
 }

@@ -148,7 +148,7 @@ func TestGrantIsRefusedOnce(t *testing.T) {
 	s.judge = func(url.Values) string { return "unauthorized_client" }
 	for range 3 {
 		_, err := requestAt(t, g.URL+"/mcp", a, "tools/list")
-		_ = wantError(t, err, Refused, StepToken, "unauthorized_client", s.URL)
+		wantError(t, err, Refused, StepToken, "unauthorized_client", s.URL)
 	}
 	if got := len(s.requests()); got != 1 {
 		t.Errorf("it was asked %d times", got)
@@ -165,7 +165,7 @@ func TestGrantThatIsUnwelcome(t *testing.T) {
 	a := g.robot(newFiles(t), config.OAuth{Grant: config.GrantClient, ClientID: "robot", ClientSecret: "very secret"})
 	for range 2 {
 		_, err := requestAt(t, g.URL+"/mcp", a, "tools/list")
-		_ = wantError(t, err, Refused, StepServerAgain, s.URL)
+		wantError(t, err, Refused, StepServerAgain, s.URL)
 	}
 	if got := len(s.requests()); got != 1 {
 		t.Errorf("%d tokens were got", got)
@@ -213,7 +213,7 @@ func TestProofIsRefused(t *testing.T) {
 	g.clock = time.Hour
 	g.mu.Unlock()
 	_, err := requestAt(t, g.URL+"/mcp", g.robot(store, o), "tools/list")
-	_ = wantError(t, err, Refused, StepServerAgain, "invalid_dpop_proof", "clock is 1h0m behind")
+	wantError(t, err, Refused, StepServerAgain, "invalid_dpop_proof", "clock is 1h0m behind")
 	if got := len(s.requests()); got != 1 {
 		t.Errorf("%d tokens were got", got)
 	}
