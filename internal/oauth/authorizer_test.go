@@ -95,7 +95,7 @@ func TestNeedsLoginWithoutAPerson(t *testing.T) {
 	a := New(o)
 	for range 2 {
 		_, err := s.request(a, "tools/list")
-		wantError(t, err, NeedsLogin, StepBrowser)
+		wantError(t, err, NeedsLogin, "", "login required (OAuth)")
 	}
 	if s.times("authorize")+s.times("register") != 0 || s.times("prm") != 1 {
 		t.Errorf("log: %v", s.log)

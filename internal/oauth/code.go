@@ -20,7 +20,7 @@ func (a *Authorizer) withPerson(ctx context.Context, f *attempt, chain Chain, sc
 	issuer := chain.Server.Issuer
 	person := a.person()
 	if person == nil {
-		return Record{}, failure(StepBrowser, NeedsLogin, nil, "somebody has to log in at %s", shownIssuer(issuer))
+		return Record{}, failure("", NeedsLogin, nil, "login required (OAuth) at %s", shownIssuer(issuer))
 	}
 	who, err := a.identify(ctx, chain, scopes)
 	if err != nil {

@@ -311,17 +311,27 @@ func (a *Authorizer) usable(c Chain) error {
 		transport.Snippet([]byte(strings.Join(s.CodeChallengeMethods, ", "))))
 }
 
-// asked says in a few words where a document was looked for, and what was there.
+// asked says in a few words where a document was looked for, and what was there. Places that say the same are told of once.
 func asked(places []Place) string {
 	var words []string
-	for _, p := range places {
-		word := p.URL + ": " + p.Says
-		if p.Found {
-			word = p.URL + ": found"
+	for i := 0; i < len(places); {
+		n := i + 1
+		for n < len(places) && places[n].Says == places[i].Says && places[n].Found == places[i].Found {
+			n++
 		}
-		if !slices.Contains(words, word) {
-			words = append(words, word)
+		word := places[i].URL
+		if n > i+2 {
+			word += fmt.Sprintf(" and %d others", n-i-1)
+		} else if n > i+1 {
+			word += " and " + places[i+1].URL
 		}
+		if places[i].Found {
+			word += ": found"
+		} else {
+			word += ": " + places[i].Says
+		}
+		words = append(words, word)
+		i = n
 	}
 	return strings.Join(words, "; ")
 }
