@@ -226,7 +226,11 @@ func untilWords(now, expires time.Time) string {
 	if at.YearDay() != now.YearDay() || at.Year() != now.Year() {
 		layout = "Jan 2 2006 15:04"
 	}
-	return fmt.Sprintf("%s, for %s", at.Format(layout), expires.Sub(now).Round(time.Second))
+	left := expires.Sub(now).Round(time.Second)
+	if left > 2*time.Minute {
+		left = left.Round(time.Minute)
+	}
+	return fmt.Sprintf("%s, for %s", at.Format(layout), shortDuration(left))
 }
 
 // loginFailedError is a login that failed before the server itself was opened.

@@ -430,6 +430,8 @@ func (s *Store) write(ctx context.Context, name string, old, doc document) error
 			stored = public
 		case s.o.Kind == StoreKeyring:
 			return err
+		case noKeyring(err):
+			s.ringless.Store(true) // most machines without a desktop are so: there is nothing to tell
 		default:
 			s.ringless.Store(true)
 			s.note(fmt.Sprintf("%s; credentials are kept in %s instead", err.Message, s.o.Dir))

@@ -8,12 +8,14 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os/exec"
 	"regexp"
 	"strconv"
 	"strings"
 	"sync"
 	"time"
 
+	"github.com/godbus/dbus/v5"
 	"github.com/zalando/go-keyring"
 )
 
@@ -279,6 +281,14 @@ func randomID() string {
 	return hex.EncodeToString(id)
 }
 
+// noKeyring reports whether a failure says that there is no keyring at all, and so nothing in it: a system without one, or a
+// session without the bus or the service that it would be asked by.
+func noKeyring(err error) bool {
+	var e dbus.Error
+	return errors.Is(err, keyring.ErrUnsupportedPlatform) || errors.Is(err, exec.ErrNotFound) ||
+		errors.As(err, &e) && e.Name == "org.freedesktop.DBus.Error.ServiceUnknown"
+}
+
 // ringError says what is wrong with the keyring, and what to do.
 func ringError(err error, done string) *Error {
 	const hint = "unlock the keyring, or look for its question on the screen; or log in again with MCPCTL_CREDENTIALS=file"
@@ -287,8 +297,8 @@ func ringError(err error, done string) *Error {
 		return storeError(Unreachable, hint, err, "%s", err.Error())
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return storeError(Cancelled, "", err, "the keyring was asked, and had not answered yet")
-	case errors.Is(err, keyring.ErrUnsupportedPlatform):
-		return storeError(Config, "set MCPCTL_CREDENTIALS=file", err, "there is no keyring on this system")
+	case noKeyring(err):
+		return storeError(Config, "set MCPCTL_CREDENTIALS=file", err, "there is no keyring here: %s", plain(err))
 	}
 	return storeError(Unreachable, hint, err, "the keyring cannot be %s: %s", done, plain(err))
 }

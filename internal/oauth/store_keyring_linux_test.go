@@ -193,10 +193,6 @@ func TestSystemKeyringProcess(t *testing.T) {
 	case "fall back":
 		mustSave(t, s, r)
 		mustLoadToken(t, OpenStore(StoreOptions{Dir: o.Dir, Kind: StoreFile}), r.Token.Access)
-		if !strings.Contains(told.text(), "instead") {
-			t.Error(told.text())
-		}
-		return
 	case "locked":
 		// Of the half minute that a person has, a test waits for a moment.
 		s.ring.time = 300 * time.Millisecond
