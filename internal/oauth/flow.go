@@ -159,16 +159,24 @@ func stubborn(c transport.Challenge, scopes []string) *Error {
 		transport.Snippet([]byte(strings.Join(scopes, " "))), described(c))
 }
 
-// sameIssuer refuses to show a client's id to another authorization server than the one that it has been used at: such an id
-// belongs to one. See the MCP specification, 2026-07-28, "Authorization Server Binding".
+// sameIssuer refuses to show what is configured, a client's id or an assertion, to another authorization server than the one
+// that it has been used at: it belongs to one. See the MCP specification, 2026-07-28, "Authorization Server Binding".
 func (a *Authorizer) sameIssuer(chain Chain, earlier Record) error {
-	id := a.oauth().ClientID
-	if id == "" || earlier.Client.ID != id || earlier.Issuer == "" || sameBySlash(earlier.Issuer, chain.Server.Issuer) {
+	o := a.oauth()
+	var what string
+	switch {
+	case earlier.Issuer == "" || sameBySlash(earlier.Issuer, chain.Server.Issuer):
+		return nil
+	case o.ClientID != "" && earlier.Client.ID == o.ClientID:
+		what = "client id"
+	case o.Assertion != "" && o.Grant == config.GrantJWTBearer && earlier.Grant == string(o.Grant):
+		what = "assertion"
+	default:
 		return nil
 	}
-	e := failure(StepServer, Invalid, nil, "the server names the authorization server %s now, and the client id belongs to %s",
-		shownIssuer(chain.Server.Issuer), shownIssuer(earlier.Issuer))
-	e.Hint = "if that is right, log out, set the client id for the new one, and log in again"
+	e := failure(StepServer, Invalid, nil, "the server names the authorization server %s now, and the %s belongs to %s",
+		shownIssuer(chain.Server.Issuer), what, shownIssuer(earlier.Issuer))
+	e.Hint = fmt.Sprintf("if that is right, log out, set the %s for the new one, and log in again", what)
 	return e
 }
 

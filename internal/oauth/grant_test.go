@@ -235,7 +235,7 @@ func TestWorkloadIdentityThatIsRefused(t *testing.T) {
 	key := p256(t)
 	for want, claims := range map[string]jwt.MapClaims{
 		"has expired 5m ago: get a new one": {"exp": time.Now().Add(-5 * time.Minute).Unix()},
-		"is for https://wrong.example":      {"aud": "https://wrong.example"},
+		"is for urn:wrong":                  {"aud": "urn:wrong"},
 		"one of the clocks is wrong":        {"iat": time.Now().Add(time.Hour).Unix()},
 	} {
 		s := startTokenServer(t)
