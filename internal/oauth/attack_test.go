@@ -126,6 +126,9 @@ func TestHostileDocuments(t *testing.T) {
 		"a resource that begins like the path": {func(s *authServer, _ *stranger) {
 			s.prm = func(doc map[string]any) { doc["resource"] = s.mcp.URL + "/m" }
 		}, "its tokens would be for another server"},
+		"the resource of another tenant": {func(s *authServer, _ *stranger) {
+			s.prm = func(doc map[string]any) { doc["resource"] = s.endpoint() + "?tenant=other" }
+		}, "its tokens would be for another server"},
 		"a resource over http of a server over https": {resource("http://mcp.example/mcp"), "it is about http://mcp.example/mcp"},
 		"a resource that is null":                     {resource(nil), "JSON without a resource"},
 		"a resource that is a number":                 {resource(7), "no JSON object"},
@@ -432,6 +435,65 @@ func TestHostsAreShownAsTheyAre(t *testing.T) {
 	}
 	if err := openable("https://as.example/oauth2/v2.0/authorize?" + q.Encode()); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestWhereCredentialsGo shows which URLs that a server names are gone to: those that nobody on the way can read.
+func TestWhereCredentialsGo(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		raw, server string
+		good        bool
+	}{
+		{"https://as.example/token", "https://mcp.example/mcp", true},
+		{"HTTPS://as.example/token", "https://mcp.example/mcp", true},
+		{"https://as.example:8443/token?a=b", "http://mcp.example/mcp", true},
+		{"http://127.0.0.1:4711/token", "https://mcp.example/mcp", true},
+		{"http://localhost/token", "https://mcp.example/mcp", true},
+		{"http://[::1]/token", "https://mcp.example/mcp", true},
+		{"http://mcp.example/token", "http://mcp.example/mcp", true},
+		{"http://MCP.example:8080/token", "http://mcp.example/mcp", true},
+
+		{"http://mcp.example/token", "https://mcp.example/mcp", false}, // a downgrade
+		{"http://mcp.example./token", "http://mcp.example/mcp", false},
+		{"http://as.example/token", "http://mcp.example/mcp", false},
+		{"http://169.254.169.254/token", "https://mcp.example/mcp", false},
+		{"http://[fe80::1]/token", "https://mcp.example/mcp", false},
+		{"http://0.0.0.0/token", "https://mcp.example/mcp", false},
+		{"http://localhost.evil.example/token", "https://mcp.example/mcp", false},
+		{"http://127.0.0.1.evil.example/token", "https://mcp.example/mcp", false},
+		{"http://2130706433/token", "https://mcp.example/mcp", false},
+		{"http://127.0.0.1@evil.example/token", "http://mcp.example/mcp", false},
+		{"https://mcp.example@evil.example/token", "https://mcp.example/mcp", false},
+		{"https:as.example/token", "https://mcp.example/mcp", false},
+		{"//as.example/token", "https://mcp.example/mcp", false},
+		{"/token", "https://mcp.example/mcp", false},
+		{"https:///token", "https://mcp.example/mcp", false},
+		{"https://as.example\n/token", "https://mcp.example/mcp", false},
+		{"unix:///run/token", "https://mcp.example/mcp", false},
+		{"", "https://mcp.example/mcp", false},
+	} {
+		server, err := url.Parse(c.server)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if says := Unsafe(c.raw, server); (says == "") != c.good {
+			t.Errorf("%q of %s: %q", c.raw, c.server, says)
+		}
+	}
+}
+
+// TestPageOfAFailure shows that what a server says stands in the page as text, and changes nothing of it.
+func TestPageOfAFailure(t *testing.T) {
+	t.Parallel()
+	w := httptest.NewRecorder()
+	writePage(w, http.StatusBadRequest, pageFailed(declined("x", "</p><script>alert(1)</script>\x1b[2J\u202eevil\u2066", "https://as.example")))
+	body, policy := w.Body.String(), w.Header().Get("Content-Security-Policy")
+	if strings.ContainsAny(body, "\x1b\u202e\u2066") || strings.Contains(body, "<script") || !strings.Contains(body, "&lt;/p&gt;&lt;script&gt;") {
+		t.Errorf("the page:\n%s", body)
+	}
+	if !strings.Contains(policy, "default-src 'none'") || strings.Contains(policy, "unsafe") || w.Header().Get("Access-Control-Allow-Origin") != "" {
+		t.Errorf("the header: %v", w.Header())
 	}
 }
 

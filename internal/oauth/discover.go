@@ -192,10 +192,10 @@ func named(challenges []transport.Challenge) string {
 }
 
 // covers reports whether a resource is the server, or what the server is a part of. A user name in it would only look like
-// the host of somebody else, and a fragment must not be there (RFC 8707, 2).
+// the host of somebody else, a fragment must not be there (RFC 8707, 2), and a query tells one server from another.
 func covers(resource string, endpoint *url.URL) bool {
 	r, err := url.Parse(resource)
-	if err != nil || r.User != nil || r.Fragment != "" || !transport.SameOrigin(r, endpoint) {
+	if err != nil || r.User != nil || r.Fragment != "" || r.RawQuery != "" && r.RawQuery != endpoint.RawQuery || !transport.SameOrigin(r, endpoint) {
 		return false
 	}
 	path, own := strings.TrimSuffix(r.Path, "/"), strings.TrimSuffix(endpoint.Path, "/")
