@@ -193,13 +193,9 @@ type boundTo struct {
 
 // redeem asks for the token.
 func (a *Authorizer) redeem(ctx context.Context, chain Chain, who identity, to boundTo, form url.Values) (Record, error) {
-	u, says := endpointURL(chain.Server.TokenEndpoint, a.endpoint)
-	if says != "" {
-		return Record{}, failure(StepToken, Invalid, nil, "the token endpoint is %s: %s", shownURL(chain.Server.TokenEndpoint), says)
-	}
-	client, err := a.o.Client(u)
-	if err != nil {
-		return Record{}, failure(StepToken, Unreachable, err, "%v", err)
+	u, client, failed := a.way(StepToken, "token endpoint", chain.Server.TokenEndpoint, a.endpoint)
+	if failed != nil {
+		return Record{}, failed
 	}
 	e := endpoint{
 		url: u.String(), client: who.client, methods: chain.Server.AuthMethods, algorithms: chain.Server.AuthAlgorithms, audience: chain.Server.Issuer,

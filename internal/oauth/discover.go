@@ -121,13 +121,10 @@ func Discover(ctx context.Context, server *url.URL, r transport.Refusal, client 
 	a := Chain{Status: r.Status, Challenges: r.Challenges}
 	w := walk{endpoint: server, client: client}
 	w.resource(ctx, &a)
-	switch _, asks := bearer(r.Challenges); {
-	case a.Resource != nil && len(a.Resource.AuthorizationServers) > 0:
-		w.issuers(ctx, &a, a.Resource.AuthorizationServers)
-	case a.Resource != nil:
-		w.issuers(ctx, &a, []string{w.origin()})
-	case a.Mismatch == "" && r.Status == http.StatusUnauthorized && !slices.ContainsFunc(a.ResourcePlaces, func(p Place) bool { return p.trouble }):
-		w.atOrigin(ctx, &a, asks && named(r.Challenges) == "")
+	trouble := slices.ContainsFunc(a.ResourcePlaces, func(p Place) bool { return p.trouble })
+	if a.Resource != nil || a.Mismatch == "" && r.Status == http.StatusUnauthorized && !trouble {
+		_, asks := bearer(r.Challenges)
+		w.server(ctx, &a, asks)
 	}
 	return a
 }
@@ -200,6 +197,19 @@ func covers(resource string, endpoint *url.URL) bool {
 	}
 	path, own := strings.TrimSuffix(r.Path, "/"), strings.TrimSuffix(endpoint.Path, "/")
 	return own == path || strings.HasPrefix(own, path+"/")
+}
+
+// server looks for the authorization server: one that the resource names, or at the MCP server's origin. wanted says that
+// the server is known to want a token.
+func (w walk) server(ctx context.Context, a *Chain, wanted bool) {
+	switch {
+	case a.Resource == nil:
+		w.atOrigin(ctx, a, wanted && named(a.Challenges) == "")
+	case len(a.Resource.AuthorizationServers) == 0:
+		w.issuers(ctx, a, []string{w.origin()})
+	default:
+		w.issuers(ctx, a, a.Resource.AuthorizationServers)
+	}
 }
 
 // issuers looks for the first authorization server whose metadata may be used. Any of them will do, as the resource trusts

@@ -193,17 +193,13 @@ type registration struct {
 // registerAs makes one request for registration.
 func (a *Authorizer) registerAs(ctx context.Context, chain Chain, m clientMetadata) (Client, *Error) {
 	where := chain.Server.RegistrationEndpoint
-	u, says := endpointURL(where, a.endpoint)
-	if says != "" {
-		return Client{}, failure(StepRegistration, Invalid, nil, "the registration endpoint is %s: %s", shownURL(where), says)
+	u, client, failed := a.way(StepRegistration, "registration endpoint", where, a.endpoint)
+	if failed != nil {
+		return Client{}, failed
 	}
 	body, err := json.Marshal(m)
 	if err != nil {
 		return Client{}, failure(StepRegistration, Config, err, "%v", err)
-	}
-	client, err := a.o.Client(u)
-	if err != nil {
-		return Client{}, failure(StepRegistration, Unreachable, err, "%v", err)
 	}
 	bound, cancel := context.WithTimeout(ctx, registerBound)
 	defer cancel()
