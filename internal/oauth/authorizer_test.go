@@ -25,7 +25,7 @@ func s256(verifier string) string {
 }
 
 // wantError checks a failure's reason, step, and words.
-func wantError(t *testing.T, err error, reason Reason, step Step, words ...string) *Error {
+func wantError(t *testing.T, err error, reason Reason, step Step, words ...string) {
 	t.Helper()
 	e, ok := errors.AsType[*Error](err)
 	if !ok {
@@ -39,7 +39,6 @@ func wantError(t *testing.T, err error, reason Reason, step Step, words ...strin
 			t.Errorf("%q is not in: %v (%s)", w, e, e.Hint)
 		}
 	}
-	return e
 }
 
 func TestLoginOnChallenge(t *testing.T) {

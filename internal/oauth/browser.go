@@ -90,14 +90,18 @@ func (b *Browser) Close(answered bool) {
 	b.opening.Wait()
 }
 
-// openable reports why a URL is not given to a browser.
+// openable reports why a URL is not given to a browser. Openers are programs and scripts of many kinds, some of which give
+// the URL to a shell: what a shell would do something with is not given to them. An address to log in at has it nowhere but
+// in a path, and there hardly ever.
 func openable(address string) error {
 	u, err := url.Parse(address)
 	switch {
-	case err != nil || u.Host == "" || strings.ContainsFunc(address, func(r rune) bool { return r <= ' ' || r == 0x7f || r == '"' }):
+	case err != nil || u.Host == "" || strings.ContainsFunc(address, func(r rune) bool { return r <= ' ' || r >= 0x7f || r == '"' }):
 		return errors.New("the address to log in at is no URL")
 	case u.Scheme != "https" && u.Scheme != "http":
 		return errors.New("the address to log in at is neither https nor http")
+	case strings.ContainsAny(address, "$`'()|;<>{}\\^!*"):
+		return errors.New("the address to log in at has characters that a shell would act on, so it is given to no program")
 	}
 	return nil
 }

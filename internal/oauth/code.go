@@ -63,7 +63,7 @@ func (a *Authorizer) byCode(ctx context.Context, f *attempt, chain Chain, scopes
 		"code_challenge": oauth2.S256ChallengeFromVerifier(verifier), "code_challenge_method": "S256",
 	})
 	code, done, err := a.ask(ctx, f, chain, Asked{
-		URL: where, Server: a.o.Server.Name, Resource: resource, Issuer: chain.Server.Issuer, Scopes: scopes,
+		URL: where, Server: a.o.Server.Name, Resource: resource, Issuer: shownIssuer(chain.Server.Issuer), Scopes: scopes,
 		RedirectURI: who.back.uri(), Until: time.Now().Add(person.time()),
 	}, who, state, person)
 	if err != nil {
@@ -99,7 +99,7 @@ func authorizationURL(endpoint string, who identity, scopes []string, more map[s
 	for name, value := range more {
 		q.Set(name, value)
 	}
-	u.RawQuery, u.Fragment = q.Encode(), ""
+	u.Host, u.RawQuery, u.Fragment = asciiHost(u), q.Encode(), ""
 	return u.String()
 }
 
@@ -107,7 +107,7 @@ func authorizationURL(endpoint string, who identity, scopes []string, more map[s
 func (a *Authorizer) ask(ctx context.Context, f *attempt, chain Chain, what Asked, who identity, state string, person *Person) (code string, done func(error), err error) {
 	f.begin()
 	a.begins(ctx)
-	a.say(StepBrowser, "waiting for the login at %s", shownIssuer(what.Issuer))
+	a.say(StepBrowser, "waiting for the login at %s", what.Issuer)
 	if person.Show != nil {
 		person.Show(what)
 	}
@@ -150,9 +150,9 @@ func codeIn(values url.Values, chain Chain) (string, error) {
 	issuer := chain.Server.Issuer
 	said, is := values["iss"]
 	switch {
-	case chain.Defaults: // nothing was published to compare with
 	case !is && chain.Server.AnswersIssuer:
 		return "", failure(StepCallback, Invalid, nil, "the answer does not say that it is from %s, as that server promises (iss)", shownIssuer(issuer))
+	case chain.Defaults && is && len(said) == 1 && sameBySlash(said[0], issuer): // how it writes itself was published nowhere
 	case is && (len(said) != 1 || said[0] != issuer):
 		return "", failure(StepCallback, Invalid, nil, "the answer is from %s, and %s was asked (iss)",
 			transport.Snippet([]byte(strings.Join(said, " "))), transport.Snippet([]byte(issuer)))
@@ -169,13 +169,14 @@ func codeIn(values url.Values, chain Chain) (string, error) {
 
 // declined is the failure of an authorization server that says no. See RFC 6749, 4.1.2.1.
 func declined(code, description, issuer string) *Error {
-	words := transport.Snippet([]byte(code))
+	code = bareCode(code)
+	words := code
 	if description = transport.Snippet([]byte(description)); description != "" {
 		words += ": " + description
 	}
 	e := failure(StepCallback, Refused, nil, "%s said no (%s)", shownIssuer(issuer), words)
-	e.Code = transport.Snippet([]byte(code))
-	switch e.Code {
+	e.Code = code
+	switch code {
 	case "invalid_scope":
 		e.Hint = "ask for other scopes (oauth.scopes, --oauth-scope), or log out, which forgets those that were granted before"
 	case "server_error", "temporarily_unavailable":
@@ -192,13 +193,9 @@ type boundTo struct {
 
 // redeem asks for the token.
 func (a *Authorizer) redeem(ctx context.Context, chain Chain, who identity, to boundTo, form url.Values) (Record, error) {
-	u, says := endpointURL(chain.Server.TokenEndpoint, a.endpoint)
-	if says != "" {
-		return Record{}, failure(StepToken, Invalid, nil, "the token endpoint is %s: %s", shownURL(chain.Server.TokenEndpoint), says)
-	}
-	client, err := a.o.Client(u)
-	if err != nil {
-		return Record{}, failure(StepToken, Unreachable, err, "%v", err)
+	u, client, failed := a.way(StepToken, "token endpoint", chain.Server.TokenEndpoint, a.endpoint)
+	if failed != nil {
+		return Record{}, failed
 	}
 	e := endpoint{
 		url: u.String(), client: who.client, methods: chain.Server.AuthMethods, algorithms: chain.Server.AuthAlgorithms, audience: chain.Server.Issuer,

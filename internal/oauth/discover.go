@@ -16,6 +16,9 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode"
+
+	"golang.org/x/net/idna"
 
 	"github.com/mcpctl/mcpctl/internal/transport"
 )
@@ -118,13 +121,10 @@ func Discover(ctx context.Context, server *url.URL, r transport.Refusal, client 
 	a := Chain{Status: r.Status, Challenges: r.Challenges}
 	w := walk{endpoint: server, client: client}
 	w.resource(ctx, &a)
-	switch _, asks := bearer(r.Challenges); {
-	case a.Resource != nil && len(a.Resource.AuthorizationServers) > 0:
-		w.issuers(ctx, &a, a.Resource.AuthorizationServers)
-	case a.Resource != nil:
-		w.issuers(ctx, &a, []string{w.origin()})
-	case a.Mismatch == "" && r.Status == http.StatusUnauthorized && !slices.ContainsFunc(a.ResourcePlaces, func(p Place) bool { return p.trouble }):
-		w.atOrigin(ctx, &a, asks && named(r.Challenges) == "")
+	trouble := slices.ContainsFunc(a.ResourcePlaces, func(p Place) bool { return p.trouble })
+	if a.Resource != nil || a.Mismatch == "" && r.Status == http.StatusUnauthorized && !trouble {
+		_, asks := bearer(r.Challenges)
+		w.server(ctx, &a, asks)
 	}
 	return a
 }
@@ -188,14 +188,28 @@ func named(challenges []transport.Challenge) string {
 	return ""
 }
 
-// covers reports whether a resource is the server, or what the server is a part of.
+// covers reports whether a resource is the server, or what the server is a part of. A user name in it would only look like
+// the host of somebody else, a fragment must not be there (RFC 8707, 2), and a query tells one server from another.
 func covers(resource string, endpoint *url.URL) bool {
 	r, err := url.Parse(resource)
-	if err != nil || !transport.SameOrigin(r, endpoint) {
+	if err != nil || r.User != nil || r.Fragment != "" || r.RawQuery != "" && r.RawQuery != endpoint.RawQuery || !transport.SameOrigin(r, endpoint) {
 		return false
 	}
 	path, own := strings.TrimSuffix(r.Path, "/"), strings.TrimSuffix(endpoint.Path, "/")
 	return own == path || strings.HasPrefix(own, path+"/")
+}
+
+// server looks for the authorization server: one that the resource names, or at the MCP server's origin. wanted says that
+// the server is known to want a token.
+func (w walk) server(ctx context.Context, a *Chain, wanted bool) {
+	switch {
+	case a.Resource == nil:
+		w.atOrigin(ctx, a, wanted && named(a.Challenges) == "")
+	case len(a.Resource.AuthorizationServers) == 0:
+		w.issuers(ctx, a, []string{w.origin()})
+	default:
+		w.issuers(ctx, a, a.Resource.AuthorizationServers)
+	}
 }
 
 // issuers looks for the first authorization server whose metadata may be used. Any of them will do, as the resource trusts
@@ -218,9 +232,9 @@ func (w walk) issuers(ctx context.Context, a *Chain, issuers []string) {
 // issuer looks for the metadata of an authorization server at all places where it may be, and reports whether there is
 // one that may be used. See RFC 8414, 3.1, and OpenID Connect Discovery 1.0, 4.
 func (w walk) issuer(ctx context.Context, a *Chain, issuer string) bool {
-	u, err := url.Parse(issuer)
-	if err != nil || u.Host == "" {
-		a.ServerPlaces = append(a.ServerPlaces, Place{URL: shownURL(issuer), Says: "it is no URL"})
+	u, says := issuerURL(issuer)
+	if says != "" {
+		a.ServerPlaces = append(a.ServerPlaces, Place{URL: shownURL(issuer), Says: says})
 		return false
 	}
 	origin := url.URL{Scheme: u.Scheme, Host: u.Host}
@@ -248,6 +262,21 @@ func (w walk) issuer(ctx context.Context, a *Chain, issuer string) bool {
 		}
 	}
 	return false
+}
+
+// issuerURL returns the URL that an issuer is, or says why it is none. See RFC 8414, 2. A user name before the host would
+// only look like the host of somebody else.
+func issuerURL(issuer string) (*url.URL, string) {
+	u, err := url.Parse(issuer)
+	switch {
+	case err != nil || u.Host == "":
+		return nil, "it is no URL"
+	case u.User != nil:
+		return nil, "it has a user name in it"
+	case u.RawQuery != "" || u.Fragment != "":
+		return nil, "it has a query or a fragment, which no issuer has"
+	}
+	return u, ""
 }
 
 // atOrigin looks for an authorization server at the origin of a server that does not describe itself, as those of the
@@ -379,13 +408,29 @@ func loopback(host string) bool {
 	return strings.EqualFold(host, "localhost") || ip != nil && ip.IsLoopback()
 }
 
+// asciiHost is the host of a URL as the network has it: letters of another script may look like those of a host that
+// somebody trusts.
+func asciiHost(u *url.URL) string {
+	if !strings.ContainsFunc(u.Host, func(r rune) bool { return r > unicode.MaxASCII }) {
+		return u.Host
+	}
+	name, err := idna.Lookup.ToASCII(u.Hostname())
+	if err != nil {
+		return u.Host // url.URL escapes it
+	}
+	if port := u.Port(); port != "" {
+		name = net.JoinHostPort(name, port)
+	}
+	return name
+}
+
 // shownURL is a URL as it is shown: what may be secret is left out, and it is short.
 func shownURL(raw string) string {
 	u, err := url.Parse(raw)
 	if err != nil {
 		return transport.Snippet([]byte(raw))
 	}
-	bare := url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}
+	bare := url.URL{Scheme: u.Scheme, Host: asciiHost(u), Path: u.Path}
 	return transport.Snippet([]byte(bare.String()))
 }
 

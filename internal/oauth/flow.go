@@ -159,17 +159,39 @@ func stubborn(c transport.Challenge, scopes []string) *Error {
 		transport.Snippet([]byte(strings.Join(scopes, " "))), described(c))
 }
 
-// sameIssuer refuses to show a client's id to another authorization server than the one that it has been used at: such an id
-// belongs to one. See the MCP specification, 2026-07-28, "Authorization Server Binding".
+// sameIssuer refuses to show what is configured, a client's id or an assertion, to another authorization server than the one
+// that it has been used at: it belongs to one. See the MCP specification, 2026-07-28, "Authorization Server Binding".
 func (a *Authorizer) sameIssuer(chain Chain, earlier Record) error {
-	id := a.oauth().ClientID
-	if id == "" || earlier.Client.ID != id || earlier.Issuer == "" || sameBySlash(earlier.Issuer, chain.Server.Issuer) {
+	o := a.oauth()
+	var what string
+	switch {
+	case earlier.Issuer == "" || sameBySlash(earlier.Issuer, chain.Server.Issuer):
+		return nil
+	case o.ClientID != "" && earlier.Client.ID == o.ClientID:
+		what = "client id"
+	case o.Assertion != "" && o.Grant == config.GrantJWTBearer && earlier.Grant == string(o.Grant):
+		what = "assertion"
+	default:
 		return nil
 	}
-	e := failure(StepServer, Invalid, nil, "the server names the authorization server %s now, and the client id belongs to %s",
-		shownIssuer(chain.Server.Issuer), shownIssuer(earlier.Issuer))
-	e.Hint = "if that is right, log out, set the client id for the new one, and log in again"
+	e := failure(StepServer, Invalid, nil, "the server names the authorization server %s now, and the %s belongs to %s",
+		shownIssuer(chain.Server.Issuer), what, shownIssuer(earlier.Issuer))
+	e.Hint = fmt.Sprintf("if that is right, log out, set the %s for the new one, and log in again", what)
 	return e
+}
+
+// moved reports whether the server names other authorization servers now than the one that gave what is kept. That one may
+// be gone for good: that it does not answer then is no reason to wait for it. challenges are those of a refusal, nil if
+// there was none. See the MCP specification, 2026-07-28, "Authorization Server Binding".
+func (a *Authorizer) moved(ctx context.Context, challenges []transport.Challenge) bool {
+	r, ok, err := a.kept(ctx)
+	if err != nil || !ok || r.Issuer == "" {
+		return false
+	}
+	c := Chain{Challenges: challenges}
+	walk{endpoint: a.endpoint, client: a.o.Client}.resource(ctx, &c)
+	return c.Resource != nil && len(c.Resource.AuthorizationServers) > 0 &&
+		!slices.ContainsFunc(c.Resource.AuthorizationServers, func(issuer string) bool { return sameBySlash(issuer, r.Issuer) })
 }
 
 func sameBySlash(a, b string) bool { return strings.TrimSuffix(a, "/") == strings.TrimSuffix(b, "/") }
@@ -237,13 +259,8 @@ func (a *Authorizer) chain(ctx context.Context, d demand) (Chain, error) {
 		e := failure(StepResource, Refused, nil, "HTTP %d, and the server does not ask for a login: there is no OAuth metadata (%s)", d.refusal.Status, asked(c.ResourcePlaces))
 		e.Hint = hintStatic
 		return c, e
-	case c.Resource == nil:
-		w.atOrigin(ctx, &c, wanted && named(d.refusal.Challenges) == "")
-	case len(c.Resource.AuthorizationServers) == 0:
-		w.issuers(ctx, &c, []string{w.origin()})
-	default:
-		w.issuers(ctx, &c, c.Resource.AuthorizationServers)
 	}
+	w.server(ctx, &c, wanted)
 	switch {
 	case ctx.Err() != nil:
 		return c, cancelled(ctx, StepServer)
@@ -457,6 +474,20 @@ type bounded struct {
 func (b *bounded) Close() error {
 	defer b.end()
 	return b.ReadCloser.Close()
+}
+
+// way returns the URL of what a server names, and how it is asked. own is the host that the user named: plain http is right
+// there if the user wrote it.
+func (a *Authorizer) way(step Step, name, raw string, own *url.URL) (*url.URL, *http.Client, *Error) {
+	u, says := endpointURL(raw, own)
+	if says != "" {
+		return nil, nil, failure(step, Invalid, nil, "the %s is %s, and nothing is sent there: %s", name, shownURL(raw), says)
+	}
+	client, err := a.o.Client(u)
+	if err != nil {
+		return nil, nil, failure(step, Config, err, "the way to %s: %v", shownURL(raw), because(err))
+	}
+	return u, client, nil
 }
 
 // because is the part of a failed request that is worth reading.

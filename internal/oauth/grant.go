@@ -40,28 +40,10 @@ type grant struct {
 	scopes []string
 }
 
-// endpoint returns the token endpoint of the MCP server's authorization server, with the client that the configuration
+// endpoint returns the token endpoint of the MCP server's authorization server, whose metadata can be used, with the client that the configuration
 // names, and a key for the token where one is wanted.
 func (g *grant) endpoint() (*endpoint, error) {
 	s := g.chain.Server
-	switch {
-	case s == nil && g.chain.Issuer == "":
-		return nil, &Error{
-			Step: StepResource, Reason: Invalid, Message: "the server does not say which authorization server gives tokens for it",
-			Hint: "mcpctl doctor shows where that was looked for",
-		}
-	case s == nil:
-		return nil, &Error{
-			Step: StepServer, Reason: Unreachable,
-			Message: fmt.Sprintf("the authorization server %s has no metadata that can be used", shownURL(g.chain.Issuer)),
-			Hint:    "mcpctl doctor shows where it was looked for",
-		}
-	case s.TokenEndpoint == "":
-		return nil, &Error{
-			Step: StepServer, Reason: Invalid,
-			Message: fmt.Sprintf("the metadata of the authorization server %s has no token_endpoint", shownURL(s.Issuer)),
-		}
-	}
 	e := &endpoint{
 		url: s.TokenEndpoint, client: Client{ID: g.config.ClientID, Secret: g.config.ClientSecret},
 		methods: s.AuthMethods, algorithms: s.AuthAlgorithms, audience: s.Issuer, key: g.config.PrivateKey,
@@ -101,20 +83,13 @@ func (g *grant) key(e *endpoint) error {
 	return nil
 }
 
-// connect checks where an endpoint is, and gets the way to it. own is the host that the user named: plain http is right
-// there if the user wrote it.
+// connect checks where an endpoint is, and gets the way to it. own is the host that the user named.
 func (g *grant) connect(e *endpoint, own *url.URL) error {
-	u, says := endpointURL(e.url, own)
-	if says != "" {
-		return &Error{
-			Step: e.step, Reason: Invalid, Message: fmt.Sprintf("credentials are not sent to the token endpoint %s: %s", shownURL(e.url), says),
-			Hint: "tell those who run it: over plain http everybody on the way can read them",
-		}
+	_, client, failed := g.a.way(e.step, "token endpoint", e.url, own)
+	if failed != nil {
+		return failed
 	}
-	var err error
-	if e.http, err = g.a.o.Client(u); err != nil {
-		return &Error{Step: e.step, Reason: Config, Message: fmt.Sprintf("the way to %s: %v", shownURL(e.url), because(err)), Err: err}
-	}
+	e.http = client
 	return nil
 }
 
@@ -143,4 +118,20 @@ func (g *grant) finish(ctx context.Context, e *endpoint, form url.Values) (Recor
 		Server: g.a.place(), Issuer: g.chain.Server.Issuer, Resource: g.a.resource(g.chain),
 		Grant: string(g.config.Grant), Token: token, Client: client, TokenEndpoint: e.url, RevocationEndpoint: g.chain.Server.RevocationEndpoint, Key: key,
 	}, nil
+}
+
+// asClient gets a token for the program itself. See RFC 6749, 4.4, and the MCP extension "OAuth Client Credentials".
+func (g *grant) asClient(ctx context.Context) (Record, error) {
+	e, err := g.endpoint()
+	if err != nil {
+		return Record{}, err
+	}
+	switch {
+	case e.client.ID == "":
+		return Record{}, e.config("client_id", "--client-id", "is needed for the grant client_credentials", "have a client registered at "+e.name())
+	case e.client.Secret == "" && e.key == "":
+		return Record{}, e.config("client_secret", "--client-secret",
+			"is needed for the grant client_credentials, or "+e.keyName("private_key", "--private-key"), "")
+	}
+	return g.finish(ctx, e, url.Values{"grant_type": {"client_credentials"}})
 }

@@ -32,11 +32,35 @@ func (g *grant) withAssertion(ctx context.Context) (Record, error) {
 		return Record{}, e.config("assertion", "--assertion", "is no JSON Web Token, which has three parts with dots between them",
 			"put the token there that the platform gives this program")
 	}
+	if others := elsewhere(e, statement); others != "" {
+		return Record{}, e.config("assertion", "--assertion",
+			fmt.Sprintf("is for %s, and the MCP server names %s: it was not shown to that", others, e.name()),
+			"get one for the authorization server that the MCP server names, if you trust it")
+	}
 	r, err := g.finish(ctx, e, url.Values{"grant_type": {grantJWTBearer}, "assertion": {statement}})
 	if refusal, ok := errors.AsType[*Error](err); ok && refusal.Code == "invalid_grant" {
 		refusal.Hint = cmp.Or(refusal.Hint, assertionHint(e, statement, "oauth.assertion (--assertion)"))
 	}
 	return r, err
+}
+
+// elsewhere returns whom a statement is for, if those are all at other origins than the authorization server: whoever is
+// named by an MCP server could use it there. It is "" if it may be shown. An audience that is no address of the web tells
+// nothing of that.
+func elsewhere(e *endpoint, statement string) string {
+	s, _ := peek(statement)
+	for _, audience := range s.audience {
+		there, err := url.Parse(audience)
+		if err != nil || there.Host == "" || there.Scheme != "https" && there.Scheme != "http" {
+			return ""
+		}
+		for _, own := range []string{e.audience, e.url} {
+			if u, err := url.Parse(own); err == nil && transport.SameOrigin(there, u) {
+				return ""
+			}
+		}
+	}
+	return transport.Snippet([]byte(strings.Join(s.audience, ", ")))
 }
 
 // ownAssertion returns a statement of the client about itself.

@@ -145,11 +145,8 @@ func TestGrantsThatCannotWork(t *testing.T) {
 		{"no id token", config.OAuth{Grant: config.GrantEnterprise, IDP: config.IDP{TokenEndpoint: "https://idp.example/token"}}, nil, "oauth.idp.id_token"},
 		{"a provider that is no URL", config.OAuth{Grant: config.GrantEnterprise, IDP: config.IDP{Issuer: "idp"}}, nil, "oauth.idp.issuer"},
 		{"a person", config.OAuth{Grant: config.GrantCode}, nil, "oauth.grant (--grant)"},
-		{"no metadata of the resource", config.OAuth{Grant: config.GrantClient}, func(c *Chain) { *c = Chain{} }, "does not say which authorization server"},
-		{"no metadata of the server", config.OAuth{Grant: config.GrantClient}, func(c *Chain) { c.Server = nil }, "has no metadata that can be used"},
-		{"no endpoint", config.OAuth{Grant: config.GrantClient}, func(c *Chain) { c.Server.TokenEndpoint = "" }, "has no token_endpoint"},
-		{"plain http", config.OAuth{Grant: config.GrantClient}, func(c *Chain) { c.Server.TokenEndpoint = "http://as.example/token" }, "credentials are not sent to the token endpoint http://as.example/token"},
-		{"another scheme", config.OAuth{Grant: config.GrantClient}, func(c *Chain) { c.Server.TokenEndpoint = "file:///token" }, "credentials are not sent"},
+		{"plain http", config.OAuth{Grant: config.GrantClient}, func(c *Chain) { c.Server.TokenEndpoint = "http://as.example/token" }, "the token endpoint is http://as.example/token, and nothing is sent there: it is not https"},
+		{"another scheme", config.OAuth{Grant: config.GrantClient}, func(c *Chain) { c.Server.TokenEndpoint = "file:///token" }, "nothing is sent there"},
 	} {
 		s := startTokenServer(t)
 		a, chain, _ := grantsFor(t, s, c.o)
@@ -235,7 +232,7 @@ func TestWorkloadIdentityThatIsRefused(t *testing.T) {
 	key := p256(t)
 	for want, claims := range map[string]jwt.MapClaims{
 		"has expired 5m ago: get a new one": {"exp": time.Now().Add(-5 * time.Minute).Unix()},
-		"is for https://wrong.example":      {"aud": "https://wrong.example"},
+		"is for urn:wrong":                  {"aud": "urn:wrong"},
 		"one of the clocks is wrong":        {"iat": time.Now().Add(time.Hour).Unix()},
 	} {
 		s := startTokenServer(t)

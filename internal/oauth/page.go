@@ -10,6 +10,7 @@ import (
 	"html/template"
 	"net/http"
 	"strings"
+	"unicode"
 
 	"github.com/mcpctl/mcpctl/internal/transport"
 )
@@ -30,9 +31,19 @@ func pageLoggedIn() page {
 
 func pageFailed(err error) page {
 	return page{
-		Mark: "✗", Bad: true, Title: "The login failed", Detail: transport.Snippet([]byte(err.Error())),
+		Mark: "✗", Bad: true, Title: "The login failed", Detail: printable(transport.Snippet([]byte(err.Error()))),
 		Next: "You can close this tab. mcpctl says in the terminal what to do.",
 	}
+}
+
+// printable leaves out of a text what changes how the rest of it is shown: parts of it are a server's.
+func printable(text string) string {
+	return strings.Map(func(r rune) rune {
+		if !unicode.IsPrint(r) {
+			return -1
+		}
+		return r
+	}, text)
 }
 
 func pageUnknown() page {

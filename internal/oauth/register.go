@@ -180,12 +180,11 @@ func registeredMethod(supported []string) string {
 
 // registration is what the authorization server answers. See RFC 7591, 3.2.
 type registration struct {
-	ClientID      string   `json:"client_id"`
-	ClientSecret  string   `json:"client_secret"`
-	SecretExpires float64  `json:"client_secret_expires_at"`
-	AuthMethod    string   `json:"token_endpoint_auth_method"`
-	AccessToken   string   `json:"registration_access_token"`
-	RedirectURIs  []string `json:"redirect_uris"`
+	ClientID      string  `json:"client_id"`
+	ClientSecret  string  `json:"client_secret"`
+	SecretExpires float64 `json:"client_secret_expires_at"`
+	AuthMethod    string  `json:"token_endpoint_auth_method"`
+	AccessToken   string  `json:"registration_access_token"`
 
 	Code        string `json:"error"`
 	Description string `json:"error_description"`
@@ -194,17 +193,13 @@ type registration struct {
 // registerAs makes one request for registration.
 func (a *Authorizer) registerAs(ctx context.Context, chain Chain, m clientMetadata) (Client, *Error) {
 	where := chain.Server.RegistrationEndpoint
-	u, says := endpointURL(where, a.endpoint)
-	if says != "" {
-		return Client{}, failure(StepRegistration, Invalid, nil, "the registration endpoint is %s: %s", shownURL(where), says)
+	u, client, failed := a.way(StepRegistration, "registration endpoint", where, a.endpoint)
+	if failed != nil {
+		return Client{}, failed
 	}
 	body, err := json.Marshal(m)
 	if err != nil {
 		return Client{}, failure(StepRegistration, Config, err, "%v", err)
-	}
-	client, err := a.o.Client(u)
-	if err != nil {
-		return Client{}, failure(StepRegistration, Unreachable, err, "%v", err)
 	}
 	bound, cancel := context.WithTimeout(ctx, registerBound)
 	defer cancel()
@@ -244,8 +239,9 @@ func (a *Authorizer) registerAs(ctx context.Context, chain Chain, m clientMetada
 		return Client{}, e
 	}
 	c := Client{ID: answer.ClientID, Secret: answer.ClientSecret, Method: answer.AuthMethod, RedirectURIs: m.RedirectURIs}
-	if answer.SecretExpires > 0 && c.Secret != "" {
-		c.SecretExpires = time.Unix(int64(answer.SecretExpires), 0)
+	// What lies further off than anybody plans is taken as never, as it is with tokens.
+	if at := answer.SecretExpires; at > 0 && c.Secret != "" && at < float64(time.Now().Add(longestToken).Unix()) {
+		c.SecretExpires = time.Unix(int64(at), 0)
 	}
 	if c.Method == "" && (c.Secret == "" || slices.Contains(chain.Server.AuthMethods, m.AuthMethod)) {
 		c.Method = m.AuthMethod
@@ -257,13 +253,13 @@ func (a *Authorizer) registerAs(ctx context.Context, chain Chain, m clientMetada
 func (a *Authorizer) unregistered(chain Chain, status int, answer registration) *Error {
 	words := fmt.Sprintf("HTTP %d", status)
 	if answer.Code != "" {
-		words += ", " + transport.Snippet([]byte(answer.Code))
+		words += ", " + bareCode(answer.Code)
 	}
 	if answer.Description != "" {
 		words += ": " + transport.Snippet([]byte(answer.Description))
 	}
 	e := failure(StepRegistration, Refused, nil, "%s registers no client (%s)", shownURL(chain.Server.RegistrationEndpoint), words)
-	e.Code, e.Hint = transport.Snippet([]byte(answer.Code)), hintClient
+	e.Code, e.Hint = bareCode(answer.Code), hintClient
 	switch {
 	case status >= 500 || status == http.StatusTooManyRequests:
 		e.Reason, e.Hint = Unreachable, "try again later; or "+hintClient

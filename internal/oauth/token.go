@@ -311,12 +311,7 @@ func (e *endpoint) failed(parent, ctx context.Context, u *url.URL, err error) er
 	if parent.Err() != nil && errors.Is(context.Cause(parent), context.Canceled) {
 		return &Error{Step: e.step, Reason: Cancelled, Message: fmt.Sprintf("the request to %s was given up", at), Err: context.Cause(parent)}
 	}
-	message := err.Error()
-	if f, ok := errors.AsType[*transport.Fault](err); ok {
-		message = f.Error()
-	} else if web, ok := errors.AsType[*url.Error](err); ok {
-		message = web.Err.Error() // it repeats the URL
-	}
+	message := because(err).Error()
 	if ctx.Err() != nil {
 		message = context.Cause(ctx).Error()
 	}
@@ -431,9 +426,9 @@ func (e *endpoint) hint(code string, form url.Values) string {
 		}
 		return fmt.Sprintf("mend %s or %s", e.keyName("client_id", "--client-id"), e.keyName("client_secret", "--client-secret"))
 	case "unauthorized_client":
-		return fmt.Sprintf("have %s allowed for the client %q, or set another %s", shortGrant(grant), e.client.ID, e.grantKey())
+		return fmt.Sprintf("have %s allowed for the client %q, or set another %s", shortGrant(grant), e.client.ID, grantKey)
 	case "unsupported_grant_type":
-		return fmt.Sprintf("it does not do %s; set another %s", shortGrant(grant), e.grantKey())
+		return fmt.Sprintf("it does not do %s; set another %s", shortGrant(grant), grantKey)
 	case "invalid_scope":
 		return fmt.Sprintf("%s was asked for; set other scopes with oauth.scopes (--oauth-scope)", cmp.Or(e.shown(form.Get("scope")), "no scope"))
 	case "invalid_target":
@@ -446,7 +441,7 @@ func (e *endpoint) hint(code string, form url.Values) string {
 	return ""
 }
 
-func (e *endpoint) grantKey() string { return "oauth.grant (--grant)" }
+const grantKey = "oauth.grant (--grant)"
 
 // shortGrant is a grant type as it is named in the configuration.
 func shortGrant(grant string) string {
@@ -529,10 +524,7 @@ func (e *endpoint) shown(text string) string { return transport.Snippet([]byte(t
 
 // hide tells of secret values.
 func (e *endpoint) hide(secrets ...string) {
-	if e.secret == nil {
-		return
-	}
-	if secrets = slices.DeleteFunc(slices.Clone(secrets), func(s string) bool { return s == "" }); len(secrets) > 0 {
+	if e.secret != nil {
 		e.secret(secrets...)
 	}
 }
