@@ -139,6 +139,22 @@ func (as *oidc) control(settings map[string]any) oidcCounts {
 	return counts
 }
 
+// has reports whether there is something at a path.
+func (as *oidc) has(path string) bool {
+	as.t.Helper()
+	req, err := http.NewRequestWithContext(as.t.Context(), http.MethodGet, "http://127.0.0.1:"+as.port+path, nil)
+	if err != nil {
+		as.t.Fatal(err)
+	}
+	client := &http.Client{Timeout: endTime}
+	resp, err := client.Do(req)
+	if err != nil {
+		as.t.Fatal(err)
+	}
+	_ = resp.Body.Close()
+	return resp.StatusCode == http.StatusOK
+}
+
 // introspection is what an authorization server says of a token. See RFC 7662, 2.2, and RFC 9449, 6.2.
 type introspection struct {
 	Active   bool   `json:"active"`

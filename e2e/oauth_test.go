@@ -113,16 +113,22 @@ func TestLoginToTheTypeScriptSDK(t *testing.T) {
 // specification, and nowhere else. See the MCP specification, "Authorization Server Metadata Discovery".
 func TestLoginWhereverTheMetadataIs(t *testing.T) {
 	t.Parallel()
-	for _, c := range []struct{ path, discovery string }{
+	places := []struct{ path, discovery string }{
 		{"", "/.well-known/oauth-authorization-server"},
 		{"", "/.well-known/openid-configuration"},
 		{"/tenant", "/.well-known/oauth-authorization-server/tenant"},
 		{"/tenant", "/.well-known/openid-configuration/tenant"},
 		{"/tenant", "/tenant/.well-known/openid-configuration"},
-	} {
+	}
+	for _, c := range places {
 		t.Run(c.discovery, func(t *testing.T) {
 			t.Parallel()
 			as := startOIDCAt(t, c.path, c.discovery)
+			for _, place := range places {
+				if there := as.has(place.discovery); there != (place == c) {
+					t.Errorf("there is metadata at %s: %v", place.discovery, there)
+				}
+			}
 			p, u := as.protect(true), newPerson(t)
 			u.run("login", p.url, "--browser").exits(0)
 			u.run("call", p.url, "read").exits(0).prints("read done")
