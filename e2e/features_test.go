@@ -674,7 +674,7 @@ func TestAPersonWithEverything(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var screen record
+	var screen writing
 	closed := make(chan struct{})
 	go func() {
 		defer close(closed)

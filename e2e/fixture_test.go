@@ -185,7 +185,7 @@ type running struct {
 	cancel         context.CancelFunc
 }
 
-// writing is what is written by a process that may be under way.
+// writing is what is written by a process that may be under way, and can be read already.
 type writing struct {
 	mu   sync.Mutex
 	text bytes.Buffer
@@ -429,26 +429,6 @@ func (p *tap) wants(method string, n int) {
 		raw, _ := os.ReadFile(p.path)
 		p.t.Errorf("%d %s came to the server, want %d; it has read\n%s", got, method, n, raw)
 	}
-}
-
-// record is the output of a program, written and read at once.
-type record struct {
-	mu   sync.Mutex
-	text strings.Builder
-}
-
-// Write implements io.Writer.
-func (r *record) Write(p []byte) (int, error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.text.Write(p)
-}
-
-// String returns what has been written so far.
-func (r *record) String() string {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.text.String()
 }
 
 // The ways to reach the servers. A server "without sessions" serves both eras at its URL.

@@ -108,7 +108,7 @@ func TestCtrlCOnATerminal(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var screen record
+	var screen writing
 	closed := make(chan struct{})
 	go func() {
 		defer close(closed)

@@ -19,7 +19,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math/big"
 	"net/http"
 	"net/http/cookiejar"
 	"net/http/httptest"
@@ -46,7 +45,8 @@ const (
 type oidc struct {
 	t *testing.T
 	*remote
-	issuer string
+	// issuer is its name, and controls the place of an operator.
+	issuer, controls string
 	// robotSecret and robotKey belong to the clients that act by themselves, resourceSecret to the MCP server.
 	robotSecret, resourceSecret, robotKey string
 }
@@ -55,8 +55,15 @@ type oidc struct {
 // methods.
 func startOIDC(t *testing.T, methods ...string) *oidc {
 	t.Helper()
+	return startOIDCAt(t, "", "", methods...)
+}
+
+// startOIDCAt does that for an issuer with a path, whose metadata is in one place only, if that is not "".
+func startOIDCAt(t *testing.T, path, discovery string, methods ...string) *oidc {
+	t.Helper()
 	as := &oidc{t: t, remote: newRemote(t, modeHTTP), robotSecret: rand.Text(), resourceSecret: rand.Text()}
-	as.issuer = "http://127.0.0.1:" + as.port
+	as.issuer = "http://127.0.0.1:" + as.port + path
+	as.controls = "http://127.0.0.1:" + as.port + "/control"
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		t.Fatal(err)
@@ -71,7 +78,7 @@ func startOIDC(t *testing.T, methods ...string) *oidc {
 	as.command = []string{node22(), filepath.Join(directory, "servers", "oidc.mjs")}
 	as.env = []string{
 		"ROBOT_SECRET=" + as.robotSecret, "RESOURCE_SECRET=" + as.resourceSecret, "ROBOT_KEYS=" + keys,
-		"CLIENT_AUTH=" + strings.Join(methods, " "),
+		"CLIENT_AUTH=" + strings.Join(methods, " "), "ISSUER_PATH=" + path, "DISCOVERY=" + discovery,
 	}
 	as.start()
 	t.Cleanup(func() {
@@ -114,7 +121,7 @@ func (as *oidc) control(settings map[string]any) oidcCounts {
 		}
 	}
 	// It is also asked at the end of a test, when the test's own context is over.
-	req, err := http.NewRequestWithContext(context.WithoutCancel(as.t.Context()), method, as.issuer+"/control", bytes.NewReader(body))
+	req, err := http.NewRequestWithContext(context.WithoutCancel(as.t.Context()), method, as.controls, bytes.NewReader(body))
 	if err != nil {
 		as.t.Fatal(err)
 	}
@@ -130,6 +137,22 @@ func (as *oidc) control(settings map[string]any) oidcCounts {
 		as.t.Error(err)
 	}
 	return counts
+}
+
+// has reports whether there is something at a path.
+func (as *oidc) has(path string) bool {
+	as.t.Helper()
+	req, err := http.NewRequestWithContext(as.t.Context(), http.MethodGet, "http://127.0.0.1:"+as.port+path, nil)
+	if err != nil {
+		as.t.Fatal(err)
+	}
+	client := &http.Client{Timeout: endTime}
+	resp, err := client.Do(req)
+	if err != nil {
+		as.t.Fatal(err)
+	}
+	_ = resp.Body.Close()
+	return resp.StatusCode == http.StatusOK
 }
 
 // introspection is what an authorization server says of a token. See RFC 7662, 2.2, and RFC 9449, 6.2.
@@ -319,11 +342,17 @@ func (p *protected) proven(r *http.Request) error {
 		if key["d"] != nil {
 			return nil, errors.New("the proof has the private key in it")
 		}
-		x, errX := base64.RawURLEncoding.DecodeString(fmt.Sprint(key["x"]))
-		y, errY := base64.RawURLEncoding.DecodeString(fmt.Sprint(key["y"]))
+		point := []byte{4} // and x and y
+		for _, name := range []string{"x", "y"} {
+			number, err := base64.RawURLEncoding.DecodeString(fmt.Sprint(key[name]))
+			if err != nil {
+				return nil, err
+			}
+			point = append(point, number...)
+		}
 		hash := sha256.Sum256(fmt.Appendf(nil, `{"crv":%q,"kty":%q,"x":%q,"y":%q}`, key["crv"], key["kty"], key["x"], key["y"])) // RFC 7638, 3
 		thumbprint = base64.RawURLEncoding.EncodeToString(hash[:])
-		return &ecdsa.PublicKey{Curve: elliptic.P256(), X: new(big.Int).SetBytes(x), Y: new(big.Int).SetBytes(y)}, errors.Join(errX, errY)
+		return ecdsa.ParseUncompressedPublicKey(elliptic.P256(), point)
 	}, jwt.WithValidMethods([]string{"ES256"}), jwt.WithIssuedAt())
 	if err != nil {
 		return err

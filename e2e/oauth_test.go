@@ -3,13 +3,13 @@
 package e2e
 
 import (
+	"io"
 	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/creack/pty"
@@ -67,9 +67,17 @@ func TestLoginAtAServerOfOthers(t *testing.T) {
 				t.Errorf("%+v, want one of each", n)
 			}
 
+			both := []string{token, kept(u, refreshToken)}
+			for _, token := range both {
+				if said, err := as.introspect(t.Context(), token); err != nil || !said.Active {
+					t.Errorf("before logout a token is not good: %+v, %v", said, err)
+				}
+			}
 			u.run("logout", "notes").exits(0)
-			if said, err := as.introspect(t.Context(), token); err != nil || said.Active {
-				t.Errorf("after logout the token is still good: %+v, %v", said, err)
+			for _, token := range both {
+				if said, err := as.introspect(t.Context(), token); err != nil || said.Active {
+					t.Errorf("after logout a token is still good: %+v, %v", said, err)
+				}
 			}
 			needsLogin(u.run("call", "notes", "read"))
 
@@ -78,6 +86,52 @@ func TestLoginAtAServerOfOthers(t *testing.T) {
 			if n := as.counts(); n.Registrations != 1 || n.Authorizations != 2 {
 				t.Errorf("%+v, want one registration and two authorizations", n)
 			}
+		})
+	}
+}
+
+// TestLoginToTheTypeScriptSDK logs in to a server that the middleware of another SDK guards.
+func TestLoginToTheTypeScriptSDK(t *testing.T) {
+	t.Parallel()
+	as, r, u := startOIDC(t), newRemote(t, modeHTTP), newPerson(t)
+	r.command = []string{"node", filepath.Join(directory, "servers", "ts-v2.mjs"), "guarded"}
+	r.env = []string{"ISSUER=" + as.issuer, "RESOURCE_SECRET=" + as.resourceSecret}
+	r.start()
+	as.control(map[string]any{"resource": r.url})
+	for _, version := range []string{legacy, modern} {
+		needsLogin(u.run("call", r.url, "add", "a=1", "b=2", "--protocol", version))
+		u.run("login", r.url, "--browser", "--protocol", version).exits(0)
+		u.run("call", r.url, "add", "a=1", "b=2", "--protocol", version).exits(0).prints("3")
+		u.run("logout", r.url).exits(0)
+	}
+	if n := as.counts(); n.Registrations != 1 || n.Authorizations != 2 {
+		t.Errorf("%+v, want one registration and two authorizations", n)
+	}
+}
+
+// TestLoginWhereverTheMetadataIs logs in at an authorization server whose metadata is in one of the places of the
+// specification, and nowhere else. See the MCP specification, "Authorization Server Metadata Discovery".
+func TestLoginWhereverTheMetadataIs(t *testing.T) {
+	t.Parallel()
+	places := []struct{ path, discovery string }{
+		{"", "/.well-known/oauth-authorization-server"},
+		{"", "/.well-known/openid-configuration"},
+		{"/tenant", "/.well-known/oauth-authorization-server/tenant"},
+		{"/tenant", "/.well-known/openid-configuration/tenant"},
+		{"/tenant", "/tenant/.well-known/openid-configuration"},
+	}
+	for _, c := range places {
+		t.Run(c.discovery, func(t *testing.T) {
+			t.Parallel()
+			as := startOIDCAt(t, c.path, c.discovery)
+			for _, place := range places {
+				if there := as.has(place.discovery); there != (place == c) {
+					t.Errorf("there is metadata at %s: %v", place.discovery, there)
+				}
+			}
+			p, u := as.protect(true), newPerson(t)
+			u.run("login", p.url, "--browser").exits(0)
+			u.run("call", p.url, "read").exits(0).prints("read done")
 		})
 	}
 }
@@ -118,34 +172,19 @@ func pasted(u *user, args ...string) string {
 	u.t.Helper()
 	cmd := exec.CommandContext(u.t.Context(), mcpctl, args...)
 	cmd.Env, cmd.Dir = append(u.environ(), "TERM=xterm"), u.cwd
-	screen, err := pty.StartWithSize(cmd, &pty.Winsize{Rows: 50, Cols: 2000})
+	terminal, err := pty.StartWithSize(cmd, &pty.Winsize{Rows: 50, Cols: 2000})
 	if err != nil {
 		u.t.Fatal(err)
 	}
-	var mu sync.Mutex
-	var seen strings.Builder
-	text := func() string {
-		mu.Lock()
-		defer mu.Unlock()
-		return seen.String()
-	}
+	var screen writing
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		buffer := make([]byte, 4096)
-		for {
-			n, err := screen.Read(buffer)
-			mu.Lock()
-			seen.Write(buffer[:n])
-			mu.Unlock()
-			if err != nil {
-				return // the terminal is gone with its last process
-			}
-		}
+		_, _ = io.Copy(&screen, terminal) // ends with an error when the program has gone
 	}()
 	address := ""
-	eventually(u.t, startTime, func() string { return "no URL is shown: " + text() }, func() bool {
-		address = authorizeURL.FindString(text())
+	eventually(u.t, startTime, func() string { return "no URL is shown: " + screen.String() }, func() bool {
+		address = authorizeURL.FindString(screen.String())
 		return address != ""
 	})
 	parsed, err := url.Parse(address)
@@ -153,16 +192,16 @@ func pasted(u *user, args ...string) string {
 		u.t.Fatal(err)
 	}
 	back := visit(u.t, address, parsed.Query().Get("redirect_uri"))
-	if _, err := screen.WriteString(back + "\r"); err != nil {
+	if _, err := terminal.WriteString(back + "\r"); err != nil {
 		u.t.Fatal(err)
 	}
 	err = cmd.Wait()
 	<-ended
-	_ = screen.Close()
+	_ = terminal.Close()
 	if err != nil {
-		u.t.Fatalf("%s: %v: %s", cmd, err, text())
+		u.t.Fatalf("%s: %v: %s", cmd, err, screen.String())
 	}
-	return text()
+	return screen.String()
 }
 
 // TestTokensAreRefreshed shows that a token which is about to expire is refreshed without anybody, for the same server, and that
@@ -268,7 +307,7 @@ func TestTheClientIsGone(t *testing.T) {
 	p, u := as.protect(true), newPerson(t)
 	as.control(map[string]any{"ttl": 2})
 	u.run("login", p.url, "--browser").exits(0)
-	as.control(map[string]any{"delete": clientOf(u), "ttl": 3600})
+	as.control(map[string]any{"delete": kept(u, clientID), "ttl": 3600})
 	p.expires()
 	needsLogin(u.run("call", p.url, "read"))
 	u.run("call", p.url, "read", "--browser").exits(0).prints("read done")
@@ -277,27 +316,30 @@ func TestTheClientIsGone(t *testing.T) {
 	}
 }
 
-// clientOf returns the id of the client that the user's mcpctl has registered.
-func clientOf(u *user) string {
+// kept returns what the user's mcpctl has kept, in the one place that matches.
+func kept(u *user, what *regexp.Regexp) string {
 	u.t.Helper()
-	id := ""
+	found := ""
 	err := filepath.WalkDir(u.home, func(path string, d os.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
 			return err
 		}
-		if m := clientID.FindStringSubmatch(u.read(path)); m != nil {
-			id = m[1]
+		if m := what.FindStringSubmatch(u.read(path)); m != nil {
+			found = m[1]
 		}
 		return nil
 	})
-	if err != nil || id == "" {
-		u.t.Fatalf("no client is kept below %s: %v", u.home, err)
+	if err != nil || found == "" {
+		u.t.Fatalf("nothing like %s is kept below %s: %v", what, u.home, err)
 	}
-	return id
+	return found
 }
 
-// clientID is the id of a client, as it is kept.
-var clientID = regexp.MustCompile(`"id": *"([^"]+)"`)
+// The id of a client and a refresh token, as they are kept.
+var (
+	clientID     = regexp.MustCompile(`"id": *"([^"]+)"`)
+	refreshToken = regexp.MustCompile(`"refresh": *"([^"]+)"`)
+)
 
 // TestTokensBoundToAKey shows DPoP: a server that wants it says so, the key is kept with the token, and nonces are learnt from
 // both servers.

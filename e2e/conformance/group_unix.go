@@ -16,6 +16,11 @@ func inGroup(cmd *exec.Cmd) {
 // killGroup ends what is left of the group that a command has led.
 func killGroup(cmd *exec.Cmd) {
 	if cmd.Process != nil {
-		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // mostly there is nothing left
+		killGroupOf(cmd.Process.Pid)
 	}
+}
+
+// killGroupOf ends what is left of a process group.
+func killGroupOf(leader int) {
+	_ = syscall.Kill(-leader, syscall.SIGKILL) // mostly there is nothing left
 }

@@ -60,7 +60,7 @@ func run(ctx context.Context, w io.Writer, o options) error {
 		return err
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
-	s, err := newSuite(ctx, dir, o)
+	s, err := newSuite(ctx, ".", dir, o)
 	if err != nil {
 		return err
 	}
@@ -93,15 +93,17 @@ func run(ctx context.Context, w io.Writer, o options) error {
 	return nil
 }
 
-// newSuite finds what is needed and builds the program under test.
-func newSuite(ctx context.Context, dir string, o options) (*suite, error) {
-	e2e, err := filepath.Abs("e2e")
+// newSuite finds what is needed in the repository and builds the program under test.
+func newSuite(ctx context.Context, repository, dir string, o options) (*suite, error) {
+	e2e, err := filepath.Abs(filepath.Join(repository, "e2e"))
 	if err != nil {
 		return nil, err
 	}
 	s := &suite{
 		node:   o.node,
 		client: filepath.Join(e2e, "conformance", "client"),
+		guard:  filepath.Join(e2e, "conformance", "guard"),
+		limit:  clientTime,
 		dir:    dir,
 		path:   filepath.Join(dir, "bin"),
 	}
@@ -114,7 +116,7 @@ func newSuite(ctx context.Context, dir string, o options) (*suite, error) {
 		arch := map[string]string{"amd64": "x64", "arm64": "arm64"}[runtime.GOARCH]
 		s.node = filepath.Join(modules, "node-linux-"+arch, "bin", "node")
 	}
-	for _, file := range []string{s.client, s.programs[stable], s.programs[alpha], s.node} {
+	for _, file := range []string{s.client, s.guard, s.programs[stable], s.programs[alpha], s.node} {
 		if _, err := os.Stat(file); err != nil {
 			return nil, fmt.Errorf("run it by make conformance, which installs what it needs, in the repository: %w", err)
 		}
@@ -136,6 +138,7 @@ func newSuite(ctx context.Context, dir string, o options) (*suite, error) {
 		return s, os.Symlink(file, mcpctl)
 	}
 	build := exec.CommandContext(ctx, "go", "build", "-o", mcpctl, "./cmd/mcpctl")
+	build.Dir = repository
 	if out, err := build.CombinedOutput(); err != nil {
 		return nil, fmt.Errorf("%s: %w\n%s", build, err, out)
 	}

@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -16,9 +17,9 @@ import (
 const (
 	// clientTime bounds the client of one scenario. The longest waits for two seconds, and machines are slow.
 	clientTime = 60 * time.Second
-	// runnerTime bounds a scenario, with the start of Node and its end.
-	runnerTime = clientTime + 30*time.Second
-	// endTime bounds the end of what was told to end.
+	// runnerTime bounds what a scenario takes beside its client: the start of Node, and its end.
+	runnerTime = 30 * time.Second
+	// endTime bounds the end of what was told to end; the script guard has it, too.
 	endTime = 5 * time.Second
 )
 
@@ -26,7 +27,9 @@ const (
 type suite struct {
 	node     string
 	programs map[release]string
-	client   string
+	// client is the one under test, which may take so long for a scenario, and guard sees to that.
+	client, guard string
+	limit         time.Duration
 	// dir holds the results, and path the program under test.
 	dir, path string
 }
@@ -70,37 +73,37 @@ func environ() []string {
 // run runs a scenario in a process of its own.
 func (s *suite) run(ctx context.Context, p pair) verdict {
 	start := time.Now()
-	ctx, cancel := context.WithTimeout(ctx, runnerTime)
+	ctx, cancel := context.WithTimeout(ctx, s.limit+runnerTime)
 	defer cancel()
 	dir, err := os.MkdirTemp(s.dir, "result-")
 	if err != nil {
 		return verdict{problems: []string{err.Error()}}
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
-	// The suite ends a client that takes too long by ending the shell around it, and would wait for what that has started.
-	client := fmt.Sprintf("timeout -k 5 %.0f %s", clientTime.Seconds(), s.client)
 	args := []string{
-		"client", "--command", client, "--scenario", p.scenario, "--output-dir", dir,
-		"--timeout", fmt.Sprint((clientTime + 2*endTime).Milliseconds()),
+		"client", "--command", s.guard, "--scenario", p.scenario, "--output-dir", dir,
+		// The guard ends the client before that.
+		"--timeout", fmt.Sprint((s.limit + runnerTime).Milliseconds()),
 	}
 	if p.version != "" {
 		args = append(args, "--spec-version", p.version, "--force")
 	}
 	cmd := s.command(ctx, p.release, args...)
+	cmd.Env = append(cmd.Env, "CLIENT="+s.client, fmt.Sprintf("CLIENT_SECONDS=%.0f", s.limit.Seconds()), "CLIENT_RESULT="+dir)
 	out, err := cmd.CombinedOutput()
 	killGroup(cmd) // what is left of it
+	killClient(dir)
 	v := s.judge(dir)
 	v.elapsed = time.Since(start)
 	said := escapes.ReplaceAllString(string(out), "")
-	if m := exitLine.FindStringSubmatch(said); m != nil {
-		v.problems = append(v.problems, "the client ended with exit code "+m[1])
+	ended := s.ended(dir)
+	if ended != "" {
+		v.problems = append(v.problems, ended)
 	}
 	exit, exited := errors.AsType[*exec.ExitError](err)
 	switch {
 	case ctx.Err() != nil:
-		v.problems = append(v.problems, "it was ended by force after "+runnerTime.String())
-	case strings.Contains(said, "Client timed out"):
-		v.problems = append(v.problems, "the client was ended by force")
+		v.problems = append(v.problems, "the suite was ended by force after "+(s.limit+runnerTime).String())
 	case strings.Contains(said, "SKIPPED:"):
 		v.problems = append(v.problems, "the suite has left it out")
 	case exited && exit.ExitCode() == 1 && len(v.problems) == 0:
@@ -111,11 +114,37 @@ func (s *suite) run(ctx context.Context, p pair) verdict {
 	return v
 }
 
+// ended says what is wrong with the end of the client, "" for nothing. The guard tells it: the suite forgives some scenarios an
+// exit code, and does not see every end.
+func (s *suite) ended(dir string) string {
+	raw, err := os.ReadFile(filepath.Join(dir, "code"))
+	switch code := strings.TrimSpace(string(raw)); {
+	case err != nil:
+		return "the end of the client is not known"
+	case code == "124" || code == "137":
+		return "the client was ended by force after " + s.limit.String()
+	case code != "0":
+		return "the client ended with exit code " + code
+	}
+	return ""
+}
+
+// killClient ends what is left of the client whose result is in a directory: the guard did not come to that if it was killed.
+func killClient(dir string) {
+	raw, err := os.ReadFile(filepath.Join(dir, "group"))
+	if err != nil {
+		return // it was never started
+	}
+	if _, err := os.Stat(filepath.Join(dir, "code")); err == nil {
+		return // the guard has done it, and the number may be another's by now
+	}
+	if group, err := strconv.Atoi(strings.TrimSpace(string(raw))); err == nil {
+		killGroupOf(group)
+	}
+}
+
 // escapes are the colours of the suite.
 var escapes = regexp.MustCompile("\x1b\\[[0-9;]*m")
-
-// exitLine is what the suite says when the client did not end with 0. It forgives some scenarios that.
-var exitLine = regexp.MustCompile(`(?m)^Client exited with code (-?\d+)$`)
 
 // last returns the last line that is not empty.
 func last(text string) string {

@@ -1,6 +1,7 @@
 // An authorization server as people run them: oidc-provider, which is certified for OpenID Connect. It listens on the port
-// in PORT, keeps everything in memory, and lets everybody in as "alice", without a question. What a person would do
-// otherwise, and what an operator does, is set at /control, with a JSON object:
+// in PORT, keeps everything in memory, and lets everybody in as "alice", without a question. ISSUER_PATH is the path of the
+// issuer, and DISCOVERY the only one at which its metadata is, when they are set. What a person would do otherwise, and what an
+// operator does, is set at /control, with a JSON object:
 //
 //	deny      the person says no
 //	ttl       how many seconds access tokens are good for
@@ -14,7 +15,8 @@ import { createServer } from 'node:http';
 import Provider, { errors } from 'oidc-provider';
 
 const port = Number(process.env.PORT);
-const issuer = `http://127.0.0.1:${port}`;
+const path = process.env.ISSUER_PATH ?? '';
+const issuer = `http://127.0.0.1:${port}${path}`;
 const settings = { deny: false, ttl: 3600, nonce: false, resource: '' };
 const counts = { authorizations: 0, registrations: 0, tokens: {} };
 
@@ -106,7 +108,18 @@ const control = async (req, res) => {
   res.end(JSON.stringify(counts));
 };
 
-const serve = provider.callback();
+const answer = provider.callback();
+const serve = (req, res) => {
+  req.originalUrl = req.url;
+  if (process.env.DISCOVERY && req.url.includes('/.well-known/')) {
+    if (req.url === process.env.DISCOVERY) req.url = '/.well-known/openid-configuration';
+    else req.url = '/nothing';
+    req.originalUrl = `${path}${req.url}`;
+  } else if (path && req.url.startsWith(`${path}/`)) {
+    req.url = req.url.slice(path.length);
+  }
+  answer(req, res);
+};
 createServer(async (req, res) => {
   try {
     if (req.url === '/control') await control(req, res);

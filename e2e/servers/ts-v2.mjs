@@ -1,6 +1,7 @@
 // A small MCP server on version 2 of the TypeScript SDK, as its documentation says to write one. The word says how:
 // stdio for both eras over standard input and output; http for both eras on the port in PORT, the older one without
-// sessions; sessions for the older era alone, with sessions.
+// sessions; sessions for the older era alone, with sessions; guarded is http for those who have a token of the authorization
+// server ISSUER, which is asked about it with RESOURCE_SECRET.
 import { randomUUID } from 'node:crypto';
 import { createServer } from 'node:http';
 
@@ -10,7 +11,15 @@ import {
   NodeStreamableHTTPServerTransport,
   toNodeHandler,
 } from '@modelcontextprotocol/node';
-import { createMcpHandler, McpServer } from '@modelcontextprotocol/server';
+import {
+  createMcpHandler,
+  getOAuthProtectedResourceMetadataUrl,
+  McpServer,
+  OAuthError,
+  OAuthErrorCode,
+  oauthMetadataResponse,
+  requireBearerAuth,
+} from '@modelcontextprotocol/server';
 import { serveStdio } from '@modelcontextprotocol/server/stdio';
 import { z } from 'zod';
 
@@ -40,7 +49,7 @@ const listen = (handle) => {
   const validOrigin = localhostOriginValidation();
   createServer((req, res) => {
     if (!validHost(req, res) || !validOrigin(req, res)) return;
-    if (req.url !== '/mcp') {
+    if (req.url !== '/mcp' && !req.url.startsWith('/.well-known/')) {
       res.writeHead(404).end();
       return;
     }
@@ -73,12 +82,43 @@ const sessions = () => {
   };
 };
 
+// guarded lets requests with a token through, and tells the others where tokens come from.
+const guarded = async () => {
+  const issuer = process.env.ISSUER;
+  const resource = new URL(`http://127.0.0.1:${process.env.PORT}/mcp`);
+  const oauthMetadata = await (await fetch(`${issuer}/.well-known/openid-configuration`)).json();
+  const verifyAccessToken = async (token) => {
+    const body = new URLSearchParams({ token, client_id: 'resource-server', client_secret: process.env.RESOURCE_SECRET });
+    const said = await (await fetch(oauthMetadata.introspection_endpoint, { method: 'POST', body })).json();
+    if (!said.active) throw new OAuthError(OAuthErrorCode.InvalidToken, 'the token is not good');
+    return { token, clientId: said.client_id, scopes: said.scope.split(' '), expiresAt: said.exp, resource: new URL(said.aud) };
+  };
+  const gate = requireBearerAuth({
+    verifier: { verifyAccessToken },
+    requiredScopes: ['mcp:read'],
+    resourceMetadataUrl: getOAuthProtectedResourceMetadataUrl(resource),
+    expectedResource: resource,
+  });
+  const handler = createMcpHandler(newServer);
+  return {
+    fetch: async (request) => {
+      const document = oauthMetadataResponse(request, { oauthMetadata, resourceServerUrl: resource, scopesSupported: ['mcp:read'] });
+      if (document) return document;
+      const authInfo = await gate(request);
+      return authInfo instanceof Response ? authInfo : handler.fetch(request, { authInfo });
+    },
+  };
+};
+
 switch (process.argv[2]) {
   case 'http':
     listen(toNodeHandler(createMcpHandler(newServer)));
     break;
   case 'sessions':
     listen(sessions());
+    break;
+  case 'guarded':
+    listen(toNodeHandler(await guarded()));
     break;
   default:
     serveStdio(newServer);

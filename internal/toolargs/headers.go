@@ -19,7 +19,7 @@ func HeaderProblem(schema json.RawMessage) string {
 // headerSchema is what a schema says about headers.
 type headerSchema struct {
 	Type       json.RawMessage            `json:"type"`
-	Header     json.RawMessage            `json:"x-mcp-header"`
+	Header     json.RawMessage            `json:"x-mcp-header"` //nolint:tagliatelle // the specification's
 	Properties map[string]json.RawMessage `json:"properties"`
 }
 
