@@ -703,13 +703,13 @@ func TestHintsOfOffers(t *testing.T) {
 func TestDialerClient(t *testing.T) {
 	t.Parallel()
 	seen := make(chan *http.Request, 10)
-	as := httptest.NewTLSServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { seen <- r.Clone(context.Background()) }))
+	as := httptest.NewTLSServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { seen <- r.Clone(t.Context()) }))
 	defer as.Close()
 	ca := filepath.Join(t.TempDir(), "ca.pem")
 	if err := os.WriteFile(ca, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: as.Certificate().Raw}), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	proxy := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { seen <- r.Clone(context.Background()) }))
+	proxy := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { seen <- r.Clone(t.Context()) }))
 	defer proxy.Close()
 	d := &Dialer{OAuth: func(config.Server) Authorizer { t.Error("the authorizer was asked for"); return nil }}
 	get := func(server config.Server, address string) error {
