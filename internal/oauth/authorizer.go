@@ -56,9 +56,10 @@ type Authorizer struct {
 	mu sync.Mutex
 	// held is what a flow has brought, until it can be read from the store.
 	held *brought
-	// attempt is the flow that is under way, failed the one that must not be begun again.
+	// attempt is the flow that is under way, failed the one that must not be begun again, flows how many have brought a token.
 	attempt *attempt
 	failed  *Error
+	flows   int
 	// renewed is the access token that a refresh has brought after a refusal: it is not refreshed again when it is refused.
 	renewed string
 	// last is the token that a flow of this run has brought last, or what it was refreshed to.
@@ -168,7 +169,7 @@ func (a *Authorizer) record(ctx context.Context) (Record, bool, error) {
 // Authorize puts in then; else an [*Error]. A login begins only on a challenge, or for a 401 without one if the server
 // publishes where tokens are to be had. See the MCP specification, 2025-11-25, "Authorization".
 func (a *Authorizer) Refused(req *http.Request, r transport.Refusal) error {
-	ctx, spent := req.Context(), tokenIn(req)
+	ctx, spent, seen := req.Context(), tokenIn(req), a.flowsDone()
 	c, asks := bearer(r.Challenges)
 	wider := wantsScopes(r.Status, c)
 	fresh := a.learn(req, r.Header)
@@ -193,10 +194,7 @@ func (a *Authorizer) Refused(req *http.Request, r transport.Refusal) error {
 			return err
 		}
 	}
-	if r.Quiet && a.idle() && a.needsPerson() {
-		return failure(StepBrowser, NeedsLogin, nil, "somebody has to log in, and nobody is asked by what is done in the background")
-	}
-	return a.once(ctx, spent, func(ctx context.Context, f *attempt) (*brought, error) {
+	return a.once(ctx, wish{spent, seen, r.Quiet && a.needsPerson()}, func(ctx context.Context, f *attempt) (*brought, error) {
 		return a.flow(ctx, f, demand{refusal: r, challenge: c, asks: asks, wider: wider, spent: spent})
 	})
 }
@@ -208,17 +206,17 @@ func wantsScopes(status int, c transport.Challenge) bool {
 		status == http.StatusForbidden && c.Params["error"] == "" && strings.TrimSpace(c.Params["scope"]) != ""
 }
 
-// idle reports whether no flow is under way.
-func (a *Authorizer) idle() bool {
+// flowsDone is how many flows have brought a token.
+func (a *Authorizer) flowsDone() int {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return a.attempt == nil
+	return a.flows
 }
 
 // needsPerson reports whether a flow would ask a person.
 func (a *Authorizer) needsPerson() bool {
 	grant := a.oauth().Grant
-	return a.o.Person != nil && (grant == "" || grant == config.GrantCode)
+	return a.person() != nil && (grant == "" || grant == config.GrantCode)
 }
 
 // newer reports whether there is another token by now than the one that was refused.
@@ -267,22 +265,34 @@ func unwelcome(issuer string, c transport.Challenge) *Error {
 	return failure(StepServerAgain, Refused, nil, "the server refuses the token that %s has just given%s", shownIssuer(issuer), described(c))
 }
 
+// wish is a flow that is wanted.
+type wish struct {
+	// spent is the token that was refused, seen how many flows had brought one when it was.
+	spent string
+	seen  int
+	// joins is set for who waits for a flow, and begins none: it would ask a person, and nobody waits for this request.
+	joins bool
+}
+
 // once runs a flow. If one is under way already, its outcome is waited for, and is the outcome; and if one has failed, it
 // is not begun again.
-func (a *Authorizer) once(ctx context.Context, spent string, run func(context.Context, *attempt) (*brought, error)) error {
+func (a *Authorizer) once(ctx context.Context, w wish, run func(context.Context, *attempt) (*brought, error)) error {
 	a.mu.Lock()
 	if f := a.attempt; f != nil {
 		a.mu.Unlock()
 		return a.await(ctx, f)
 	}
 	switch {
-	case a.held != nil && a.held.record.Token.Access != spent:
+	case a.flows != w.seen, a.held != nil && a.held.record.Token.Access != w.spent:
 		a.mu.Unlock() // another flow has ended since the request was refused
 		return nil
 	case a.failed != nil:
 		err := a.failed
 		a.mu.Unlock()
 		return err
+	case w.joins:
+		a.mu.Unlock()
+		return failure(StepBrowser, NeedsLogin, nil, "somebody has to log in, and nobody is asked by what is done in the background")
 	}
 	f := &attempt{done: make(chan struct{}), asks: make(chan struct{})}
 	a.attempt = f
@@ -294,6 +304,7 @@ func (a *Authorizer) once(ctx context.Context, spent string, run func(context.Co
 	a.attempt = nil
 	if err == nil {
 		a.held = got
+		a.flows++
 		a.last = lately{token: got.record.Token.Access, issuer: got.record.Issuer, at: time.Now()}
 	} else if e, ok := errors.AsType[*Error](err); ok && (f.asked() || e.Reason != Unreachable && e.Reason != Cancelled && !a.later(e)) {
 		a.failed = e
@@ -362,9 +373,10 @@ func (a *Authorizer) Accepted(req *http.Request, header http.Header) {
 	defer cancel()
 	if err := a.keep(ctx, held.record); err != nil {
 		a.lose(StepStore, "the login is good for this run only, as it cannot be kept: %v", err)
-		return // it is held on to
+		a.o.Store.lend(ctx, held.record)
+	} else {
+		a.say(StepStore, "the login is kept in %s", a.o.Store.Where())
 	}
-	a.say(StepStore, "the login is kept in %s", a.o.Store.Where())
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.held == held {
@@ -405,7 +417,7 @@ func (a *Authorizer) Login(ctx context.Context, refusal *transport.Refusal) erro
 	a.mu.Lock()
 	a.held = nil
 	a.mu.Unlock()
-	return a.once(ctx, "", func(ctx context.Context, f *attempt) (*brought, error) { return a.flow(ctx, f, d) })
+	return a.once(ctx, wish{seen: a.flowsDone()}, func(ctx context.Context, f *attempt) (*brought, error) { return a.flow(ctx, f, d) })
 }
 
 // Forgive forgets a login that failed: the next refusal may ask the person again.

@@ -830,3 +830,87 @@ func FuzzEndpointURL(f *testing.F) {
 		}
 	})
 }
+
+// TestQuietRefusalsOfALongRun is TestQuietRefusals for a caller of whom a person may be asked at times.
+func TestQuietRefusalsOfALongRun(t *testing.T) {
+	t.Parallel()
+	s := startAuthServer(t)
+	o := s.options()
+	person := o.Person
+	o.Person, o.Ask = nil, func() *Person { return person }
+	a := New(o)
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodDelete, s.endpoint(), http.NoBody)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := transport.Refusal{
+		Status: http.StatusUnauthorized, Header: http.Header{}, Quiet: true,
+		Challenges: transport.ParseChallenge(`Bearer resource_metadata="` + s.mcp.URL + s.prmPath() + `"`),
+	}
+	wantError(t, a.Refused(req, r), NeedsLogin, StepBrowser)
+	if n := s.times("authorize"); n != 0 {
+		t.Errorf("somebody was asked %d times", n)
+	}
+	if status, err := s.request(a, "tools/list"); err != nil || status != http.StatusOK || s.times("authorize") != 1 {
+		t.Errorf("status %d, %v", status, err)
+	}
+}
+
+// TestRefusalThatIsLate shows that a request which was refused before a login that has ended since begins no other.
+func TestRefusalThatIsLate(t *testing.T) {
+	t.Parallel()
+	s := startAuthServer(t)
+	a := New(s.options())
+	seen := a.flowsDone()
+	if status, err := s.request(a, "tools/list"); err != nil || status != http.StatusOK {
+		t.Fatal(status, err)
+	}
+	err := a.once(t.Context(), wish{seen: seen}, func(context.Context, *attempt) (*brought, error) {
+		t.Error("another flow was begun")
+		return nil, errors.ErrUnsupported
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+// TestLoginThatCannotBeKept shows that a login is good for the whole run where nothing can be kept: other parts of the run use
+// it, its token is refreshed, and it can be forgotten.
+func TestLoginThatCannotBeKept(t *testing.T) {
+	t.Parallel()
+	s, as := startAuthServer(t), newRotator(t)
+	s.metadata = func(doc map[string]any) {
+		doc["revocation_endpoint"] = as.URL + "/revoke"
+	}
+	o := s.options()
+	o.Store = OpenStore(StoreOptions{Dir: t.TempDir(), Kind: StoreKeyring, Keyring: brokenRing{errors.New("it is locked")}})
+	use := func(a *Authorizer) {
+		t.Helper()
+		if status, err := s.request(a, "tools/list"); err != nil || status != http.StatusOK {
+			t.Fatal(status, err)
+		}
+	}
+	use(New(o))
+	other := o
+	other.Person = nil
+	use(New(other))
+	if n := s.times("authorize"); n != 1 {
+		t.Errorf("somebody was asked %d times", n)
+	}
+	if had, revoked, err := New(o).Logout(t.Context()); !had || !revoked || err != nil || len(as.revoked) != 2 {
+		t.Error(had, revoked, err, len(as.revoked))
+	}
+	if status, _ := s.request(New(other), "tools/list"); status == http.StatusOK {
+		t.Error("still logged in")
+	}
+
+	store := OpenStore(o.Store.o)
+	store.lend(t.Context(), as.record(time.Hour))
+	wantToken(t, keeper(store), "", "access-0")
+	wantToken(t, keeper(store), "access-0", "access-1")
+	wantToken(t, keeper(store), "", "access-1")
+	wantToken(t, keeper(store), "access-1", "access-2")
+	if as.dead {
+		t.Error("a refresh token was used twice")
+	}
+}

@@ -43,9 +43,9 @@ type flight struct {
 	err error
 }
 
-// unsaved is a refreshed record that could not be kept, in place of the one with an access token of before.
+// unsaved is a record that could not be kept, in place of the one that was saved before, zero for none.
 type unsaved struct {
-	before string
+	before time.Time
 	r      Record
 }
 
@@ -95,9 +95,6 @@ func (a *Authorizer) kept(ctx context.Context) (Record, bool, error) {
 		return Record{}, false, err
 	}
 	s.mu.Lock()
-	if u, waits := s.unsaved[r.Server]; waits && u.before == r.Token.Access {
-		r = u.r
-	}
 	again := s.told[r.Token.Access]
 	s.told[r.Token.Access] = true
 	s.mu.Unlock()
@@ -253,19 +250,10 @@ func (a *Authorizer) take(ctx context.Context, old Record, token Token) Record {
 	}
 	r.Saved = time.Now().UTC()
 	if err := s.Save(ctx, r); err != nil {
-		s.mu.Lock()
-		before := old.Token.Access
-		if u, waits := s.unsaved[r.Server]; waits {
-			before = u.before
-		}
-		s.unsaved[r.Server] = unsaved{before, r}
-		s.mu.Unlock()
+		s.lend(ctx, r)
 		s.note(fmt.Sprintf("%s: the token was refreshed but cannot be kept, so a login may be needed next time: %s", a.o.Server.Name, plain(err)))
 		return r
 	}
-	s.mu.Lock()
-	delete(s.unsaved, r.Server)
-	s.mu.Unlock()
 	a.say(StepRefresh, "the token was refreshed")
 	return r
 }

@@ -123,7 +123,7 @@ type Store struct {
 	gates map[string]chan struct{}
 	// noted are the notes that were told, told the access tokens whose secrets were.
 	noted, told map[string]bool
-	// flights are the refreshes on their way, unsaved the refreshed records that could not be kept, by server.
+	// flights are the refreshes on their way, unsaved the records that could not be kept and are good for this run, by server.
 	flights map[string]*flight
 	unsaved map[string]unsaved
 	// ringless is set when the keyring failed in this run, and files are used.
@@ -144,6 +144,31 @@ func OpenStore(o StoreOptions) *Store {
 
 // Load returns the record of a server that was saved last, ok false if there is none. The failure is an [*Error].
 func (s *Store) Load(ctx context.Context, server string) (r Record, ok bool, err error) {
+	r, ok, err = s.load(ctx, server)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	// What was saved meanwhile is newer than what could not be.
+	if u, waits := s.unsaved[serverID(server)]; waits && (err != nil || u.before.Equal(r.Saved)) {
+		return u.r, true, nil
+	}
+	return r, ok, err
+}
+
+// lend has a record that cannot be kept be used in this run.
+func (s *Store) lend(ctx context.Context, r Record) {
+	r.Server, r.Saved = serverID(r.Server), time.Now().UTC()
+	kept, _, _, _, err := s.peek(ctx, r.Server)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	before := kept.Saved
+	if u, waits := s.unsaved[r.Server]; waits && err != nil {
+		before = u.before
+	}
+	s.unsaved[r.Server] = unsaved{before, r}
+}
+
+// load is Load of what is kept.
+func (s *Store) load(ctx context.Context, server string) (r Record, ok bool, err error) {
 	name, id := serverFile(server)
 	doc, err := s.read(ctx, name, true)
 	if err != nil {
@@ -203,7 +228,7 @@ const keptIssuers = 4
 func (s *Store) Save(ctx context.Context, r Record) error {
 	name, id := serverFile(r.Server)
 	r.Server, r.Saved = id, time.Now().UTC()
-	return s.update(ctx, name, func(doc *document) error {
+	err := s.update(ctx, name, func(doc *document) error {
 		if err := s.isFor(name, doc.Server, id); err != nil {
 			return err
 		}
@@ -220,6 +245,12 @@ func (s *Store) Save(ctx context.Context, r Record) error {
 		}
 		return nil
 	})
+	if err == nil {
+		s.mu.Lock()
+		delete(s.unsaved, id)
+		s.mu.Unlock()
+	}
+	return err
 }
 
 // Delete forgets all records of a server, and reports whether there was one. Clients that were registered are kept. The
@@ -227,9 +258,11 @@ func (s *Store) Save(ctx context.Context, r Record) error {
 func (s *Store) Delete(ctx context.Context, server string) (bool, error) {
 	name, id := serverFile(server)
 	s.mu.Lock()
+	_, waits := s.unsaved[id]
 	delete(s.unsaved, id)
 	s.mu.Unlock()
-	return s.remove(ctx, name)
+	had, err := s.remove(ctx, name)
+	return had || waits, err
 }
 
 // records returns all records of a server, as far as they can be read.
@@ -245,6 +278,11 @@ func (s *Store) records(ctx context.Context, server string) ([]Record, error) {
 	records := make([]Record, len(doc.Records))
 	for i, kept := range doc.Records {
 		records[i] = kept.Record
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if u, waits := s.unsaved[id]; waits {
+		records = append(records, u.r)
 	}
 	return records, nil
 }

@@ -396,7 +396,7 @@ type watchedConn struct {
 func (c *watchedConn) Read(p []byte) (int, error) {
 	n, err := c.Conn.Read(p)
 	if err != nil {
-		_ = c.Conn.Close()                           // whatever is written from now on does not go out
+		_ = c.Close()                                // whatever is written from now on does not go out
 		time.AfterFunc(50*time.Millisecond, c.ended) // net/http hears of it first
 	}
 	return n, err
@@ -572,7 +572,8 @@ func TestStandaloneStreamGetsTheNextToken(t *testing.T) {
 	if status, _, err := request(t.Context(), t, h, "POST", rpcCall, nil); status != 200 {
 		t.Fatal(status, err)
 	}
-	for !<-opened {
+	for again := false; !again; {
+		again = <-opened
 	}
 	if asked.said != 1 {
 		t.Errorf("somebody was asked %d times", asked.said)

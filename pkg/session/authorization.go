@@ -99,7 +99,8 @@ type patient struct {
 
 // Authorize implements [Authorizer].
 func (p patient) Authorize(req *http.Request) error {
-	defer boundOf(req.Context()).suspend()()
+	resume := boundOf(req.Context()).suspend()
+	defer resume()
 	return p.Authorizer.Authorize(req)
 }
 
@@ -107,9 +108,18 @@ func (p patient) Authorize(req *http.Request) error {
 func (p patient) Refused(req *http.Request, r Refusal) error {
 	ctx := context.WithValue(req.Context(), lobbyKey{}, p.lobby)
 	b := boundOf(ctx)
-	defer b.suspend()()
-	defer p.lobby.enter(b)()
+	resume := b.suspend()
+	defer resume()
+	leave := p.lobby.enter(b)
+	defer leave()
 	return p.Authorizer.Refused(req.WithContext(ctx), r)
+}
+
+// Accepted implements [Authorizer]. What keeps a login may ask a person: a keyring that is locked.
+func (p patient) Accepted(req *http.Request, header http.Header) {
+	resume := boundOf(req.Context()).suspend()
+	defer resume()
+	p.Authorizer.Accepted(req, header)
 }
 
 // SDKAuthorizer returns an authorizer that gets its tokens from a handler of the SDK, one flow at a time. What the SDK does
@@ -183,7 +193,7 @@ func Unauthorized(server string, err error) *Error {
 }
 
 // describeFailure says why no authorization was got.
-func describeFailure(e *Error, failure *oauth.Error, f *transport.Fault) {
+func describeFailure(e *Error, failure *oauth.Error) {
 	e.Message, e.Hint = failure.Error(), failure.Hint
 	e.NeedsLogin = failure.Reason == oauth.NeedsLogin
 	e.Retryable = failure.Reason == oauth.Unreachable

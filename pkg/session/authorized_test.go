@@ -177,6 +177,8 @@ type broker struct {
 	// takes is how long a person takes; begins is what is told of that.
 	takes  time.Duration
 	begins func(context.Context)
+	// keeps is how long it takes to keep the first login.
+	keeps time.Duration
 	// silent is set to give nothing when nobody may be asked.
 	silent bool
 	// fails is why nothing is got, nil if something is.
@@ -250,7 +252,13 @@ func (b *broker) Refused(req *http.Request, r Refusal) error {
 	return nil
 }
 
-func (b *broker) Accepted(*http.Request, http.Header) {}
+func (b *broker) Accepted(req *http.Request, _ http.Header) {
+	b.mu.Lock()
+	keeps := b.keeps
+	b.keeps = 0
+	b.mu.Unlock()
+	sleep(req.Context(), keeps)
+}
 
 func (b *broker) count() (logins, asked int) {
 	b.mu.Lock()
@@ -449,6 +457,21 @@ func TestTL03TheFloorIsALimit(t *testing.T) {
 			t.Errorf("%+v after %s", err, took)
 		}
 	})
+}
+
+// TestTL03AKeyringMayAsk shows that a login which is kept only after a person has unlocked the keyring is no silent server:
+// the question for the era is not cut off meanwhile.
+func TestTL03AKeyringMayAsk(t *testing.T) {
+	t.Parallel()
+	g, entry := newGuarded(t, overModern)
+	entry.ConnectTimeout = 3 * time.Second // a third of which the question has
+	b := &broker{g: g, begins: LoginBegins, keeps: 2 * time.Second}
+	s := NewSupervisor(brokered(b), entry)
+	defer func() { _ = s.Close() }()
+	sess, err := s.Session(t.Context())
+	if err != nil || sess.Info().Era != EraModern {
+		t.Fatalf("%v, %+v", err, s.Stats().Info)
+	}
 }
 
 // TestForLogin shows that the floor can be had from the start.
@@ -703,13 +726,13 @@ func TestHintsOfOffers(t *testing.T) {
 func TestDialerClient(t *testing.T) {
 	t.Parallel()
 	seen := make(chan *http.Request, 10)
-	as := httptest.NewTLSServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { seen <- r.Clone(context.Background()) }))
+	as := httptest.NewTLSServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { seen <- r.Clone(t.Context()) }))
 	defer as.Close()
 	ca := filepath.Join(t.TempDir(), "ca.pem")
 	if err := os.WriteFile(ca, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: as.Certificate().Raw}), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	proxy := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { seen <- r.Clone(context.Background()) }))
+	proxy := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { seen <- r.Clone(t.Context()) }))
 	defer proxy.Close()
 	d := &Dialer{OAuth: func(config.Server) Authorizer { t.Error("the authorizer was asked for"); return nil }}
 	get := func(server config.Server, address string) error {

@@ -411,7 +411,7 @@ func (s seen) describe(e *Error, r row) {
 	case failure != nil && !s.abandoned():
 		e.Err = s.fault
 		describeFault(e, s.fault)
-		describeFailure(e, failure, s.fault)
+		describeFailure(e, failure)
 	case r.kind == kindTimeout:
 		s.describeLimit(e)
 	case r.kind == kindInterrupted:

@@ -167,7 +167,8 @@ func (s *Session) mend() {
 func (s *Session) listen(ctx context.Context, uri string) error {
 	answer := make(chan error, 1)
 	h := &hearing{answer: answer, unattended: transport.IsUnattended(ctx)}
-	defer s.lobby.enter(boundOf(ctx))() // the request's own context does not come from ours
+	leave := s.lobby.enter(boundOf(ctx)) // the request's own context does not come from ours
+	defer leave()
 	s.mu.Lock()
 	if s.hearings == nil {
 		s.hearings = map[string]*hearing{}

@@ -351,7 +351,7 @@ func mayRecover(err error) bool {
 		return false
 	}
 	switch e.kind {
-	case kindProtocol, kindBroken, kindAnswered:
+	case kindProtocol, kindBroken, kindAnswered, kindNoToken:
 		return true
 	case kindExpired, kindUncertain, kindNotSent, kindSevered, kindBusy, kindAuth, kindTimeout, kindInterrupted, kindConfig:
 	}
