@@ -337,7 +337,7 @@ func TestForeignPagesLearnNothing(t *testing.T) {
 	statuses := make(chan int, 8)
 	for n := range cap(statuses) {
 		go func() {
-			resp, err := http.Get(fmt.Sprintf("%s?code=c%d&state=the-state", c.uri(), n)) //nolint:noctx // it ends with the listener
+			resp, err := http.Get(fmt.Sprintf("%s?code=c%d&state=the-state", c.uri(), n))
 			if err != nil {
 				statuses <- 0
 				return
