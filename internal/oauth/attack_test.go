@@ -166,6 +166,11 @@ func TestHostileDocuments(t *testing.T) {
 		"an authorization endpoint with a user name": {metadata("authorization_endpoint", "https://accounts.bank.example@evil.example/a"), "a user name"},
 		"a token endpoint in another scheme":         {metadata("token_endpoint", "ftp://evil.example/token"), "neither https nor http"},
 		"a registration endpoint over http":          {metadata("registration_endpoint", "http://169.254.169.254/register"), "not https"},
+		"scopes without an end": {func(s *authServer, _ *stranger) {
+			s.prm = func(doc map[string]any) {
+				doc["scopes_supported"] = strings.Fields(strings.Repeat("read write ", 2000))
+			}
+		}, "the server names 4000 scopes"},
 		"a registration that redirects elsewhere": {func(s *authServer, other *stranger) {
 			s.register = func(w http.ResponseWriter, _, _ map[string]any) bool {
 				w.Header().Set("Location", other.URL+"/register")
@@ -296,6 +301,62 @@ func TestAnswerOfAnotherLogin(t *testing.T) {
 		if form.Get("code") == "code-of-evil" {
 			t.Error("a forged code is used")
 		}
+	}
+}
+
+// TestForeignPagesLearnNothing shows pages of other sites that guess the port, also under a name that resolves to this
+// machine (DNS rebinding): they can read nothing of a login, and end none.
+func TestForeignPagesLearnNothing(t *testing.T) {
+	t.Parallel()
+	c := listening(t, "", 0)
+	end := wait(t.Context(), c, &Person{})
+	<-c.begun
+	for _, query := range []string{"", "?code=forged&state=guess", "?error=access_denied&state=", "?code=forged&state=the-stat", "?iss=a&iss=b&state=the-state"} {
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, c.uri()+query, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Host = "rebound.evil.example"
+		req.Header.Set("Origin", "http://rebound.evil.example")
+		resp, err := http.DefaultClient.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		body, _ := io.ReadAll(resp.Body)
+		_ = resp.Body.Close()
+		if resp.StatusCode != http.StatusBadRequest || resp.Header.Get("Access-Control-Allow-Origin") != "" {
+			t.Errorf("%s: status %d, header %v", query, resp.StatusCode, resp.Header)
+		}
+		for _, word := range []string{"the-state", "forged", "guess", "evil"} {
+			if bytes.Contains(body, []byte(word)) {
+				t.Errorf("%s: %q is in the page:\n%s", query, word, body)
+			}
+		}
+	}
+	// Of many right answers at a time one counts.
+	statuses := make(chan int, 8)
+	for n := range cap(statuses) {
+		go func() {
+			resp, err := http.Get(fmt.Sprintf("%s?code=c%d&state=the-state", c.uri(), n))
+			if err != nil {
+				statuses <- 0
+				return
+			}
+			_ = resp.Body.Close()
+			statuses <- resp.StatusCode
+		}()
+	}
+	w := <-end
+	if w.err != nil || !strings.HasPrefix(w.values.Get("code"), "c") {
+		t.Fatalf("got %v, %v", w.values, w.err)
+	}
+	w.done(nil)
+	counts := map[int]int{}
+	for range cap(statuses) {
+		counts[<-statuses]++
+	}
+	if counts[http.StatusOK] != 1 || counts[http.StatusConflict] != cap(statuses)-1 {
+		t.Errorf("statuses: %v", counts)
 	}
 }
 

@@ -62,6 +62,12 @@ func (a *Authorizer) byCode(ctx context.Context, f *attempt, chain Chain, scopes
 		"state": state, "resource": resource,
 		"code_challenge": oauth2.S256ChallengeFromVerifier(verifier), "code_challenge_method": "S256",
 	})
+	if len(where) > mostAddress {
+		e := failure(StepBrowser, Invalid, nil, "the address to log in at would have %d bytes, which no browser and no person reads: the server names %d scopes",
+			len(where), len(scopes))
+		e.Hint = "ask for some of them: oauth.scopes, --oauth-scope"
+		return Record{}, e
+	}
 	code, done, err := a.ask(ctx, f, chain, Asked{
 		URL: where, Server: a.o.Server.Name, Resource: resource, Issuer: shownIssuer(chain.Server.Issuer), Scopes: scopes,
 		RedirectURI: who.back.uri(), Until: time.Now().Add(person.time()),
@@ -77,6 +83,10 @@ func (a *Authorizer) byCode(ctx context.Context, f *attempt, chain Chain, scopes
 	r.Resource = resource
 	return r, err
 }
+
+// mostAddress bounds the address that a person is sent to, in bytes: web servers read no longer ones, and what a person is
+// told before it would be gone from the screen.
+const mostAddress = 8 << 10
 
 // authorizationURL is where the person is sent to. The endpoint may have a query of its own (RFC 6749, 3.1).
 func authorizationURL(endpoint string, who identity, scopes []string, more map[string]string) string {
