@@ -47,8 +47,8 @@ func TestClientsThatAreNone(t *testing.T) {
 		{"exits 1 after all", spoken, initialize + "exit 1\n", long, "failed", "the client ended with exit code 1"},
 		{"exits 1 where that is forgiven", forgiven, "exit 1\n", long, "failed", "the client ended with exit code 1"},
 		{"crashes after all", spoken, initialize + "kill -SEGV $$\n", long, "failed", "the client ended with exit code 139"},
-		{"hangs", spoken, initialize + child + "wait\n", short, "failed", "the client was ended by force after 4s"},
-		{"hangs and will not end", spoken, initialize + "trap '' TERM\n" + child + "while :; do wait; done\n", short, "failed", "the client was ended by force after 4s"},
+		{"hangs", spoken, child + initialize + "wait\n", short, "failed", "the client was ended by force after 4s"},
+		{"hangs and will not end", spoken, "trap '' TERM\n" + child + initialize + "while :; do wait; done\n", short, "failed", "the client was ended by force after 4s"},
 		{"leaves something behind", spoken, initialize + child, long, "passed", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {

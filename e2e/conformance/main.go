@@ -1,5 +1,6 @@
 // Command conformance runs the scenarios for clients of the official conformance suite against mcpctl, and scores them
 // strictly. The client under test is the script client beside this file: mcpctl commands, jq, and curl as the browser.
+// The script guard runs it, and sees to its end.
 //
 //	go run ./e2e/conformance [-runs N] [-parallel N] [-v] [-scenario PATTERN] [-mcpctl FILE]
 //

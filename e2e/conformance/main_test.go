@@ -48,6 +48,7 @@ func TestTheSuiteIsTakenStrictly(t *testing.T) {
 func TestWhatIsExpected(t *testing.T) {
 	t.Parallel()
 	good, bad, nothing := verdict{successes: 1}, verdict{successes: 1, problems: []string{"x"}}, verdict{}
+	right := verdict{problems: []string{"x"}, output: "mcpctl: error: http://h/.well-known/oauth-authorization-server: its issuer is http://h/oauth"}
 	known := pair{stable, "auth/2025-03-26-oauth-metadata-backcompat", ""}
 	skills := pair{alpha, "sep-2640-client-verify-size", legacy}
 	other := pair{alpha, "tools_call", modern}
@@ -59,7 +60,8 @@ func TestWhatIsExpected(t *testing.T) {
 		{other, good, ""},
 		{other, bad, "it does not pass"},
 		{other, nothing, "it has nothing to tell"},
-		{known, bad, ""},
+		{known, right, ""},
+		{known, bad, "and the client to say"},
 		{known, good, "is expected to fail"},
 		{known, nothing, "it has nothing to tell"},
 		{pair{alpha, known.scenario, legacy}, bad, "it does not pass"},

@@ -51,7 +51,7 @@ func table(w io.Writer, sets []set, verdicts map[pair]verdict) {
 				passed++
 			case v.vacuous():
 				vacuous++
-			case failing(p) != "":
+			case failedAsExpected(p, v):
 				expected++
 			default:
 				failed++
@@ -64,17 +64,26 @@ func table(w io.Writer, sets []set, verdicts map[pair]verdict) {
 
 // unexpected says what is not as expected, "" if all is.
 func unexpected(p pair, v verdict) string {
-	switch reason, nothing := failing(p), vacuous(p); {
+	reason, says := failing(p)
+	switch nothing := vacuous(p); {
 	case reason != "" && v.passed():
 		return "it passes, and is expected to fail: " + reason + "; take it off the list in expected.go"
 	case nothing != "" && v.passed():
 		return "it has something to tell, and is expected to have nothing: " + nothing + "; take it off the list in expected.go"
-	case reason != "" && !v.vacuous(), v.passed(), nothing != "" && v.vacuous():
+	case failedAsExpected(p, v), v.passed(), nothing != "" && v.vacuous():
 		return ""
 	case v.vacuous():
 		return "it has nothing to tell: the client did not do what it is about"
+	case reason != "":
+		return fmt.Sprintf("it is expected to fail, and the client to say %q, which it has not: %s", says, reason)
 	}
 	return "it does not pass"
+}
+
+// failedAsExpected reports whether a scenario fails that is expected to, and for the reason for which it is.
+func failedAsExpected(p pair, v verdict) bool {
+	reason, says := failing(p)
+	return reason != "" && !v.passed() && !v.vacuous() && strings.Contains(v.output, says)
 }
 
 // word says in one what came of a scenario.

@@ -53,21 +53,11 @@ func (v verdict) vacuous() bool { return v.successes == 0 && len(v.problems) == 
 // command returns a command of the suite. It is the leader of a process group, all of which is ended with it.
 func (s *suite) command(ctx context.Context, r release, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, s.node, append([]string{s.programs[r]}, args...)...)
-	cmd.Env = append(environ(), "PATH="+s.path+string(os.PathListSeparator)+os.Getenv("PATH"), "HOME="+s.dir)
+	// Nothing of the environment that would change what mcpctl does, and temporary files where they are removed at the end.
+	cmd.Env = []string{"PATH=" + s.path + string(os.PathListSeparator) + os.Getenv("PATH"), "HOME=" + s.dir, "TMPDIR=" + s.dir}
 	inGroup(cmd)
 	cmd.WaitDelay = endTime
 	return cmd
-}
-
-// environ is what of the environment the suite gets: nothing that would change what mcpctl does.
-func environ() []string {
-	var out []string
-	for _, name := range []string{"LANG", "TMPDIR"} {
-		if value, ok := os.LookupEnv(name); ok {
-			out = append(out, name+"="+value)
-		}
-	}
-	return out
 }
 
 // run runs a scenario in a process of its own.
