@@ -269,6 +269,9 @@ func loginFailure(e *loginFailedError) failure {
 	if hint == "" && denied.Reason == oauth.NeedsLogin {
 		hint = "somebody has to log in: run it without --no-input"
 	}
+	if hint == "" && denied.Reason == oauth.Unreachable {
+		hint = "try again in a while; an earlier login is as it was"
+	}
 	f := newFailure(class, e.cause.Error(), nonEmpty(hint)...)
 	f.said = e.Error()
 	if class == classInterrupted {

@@ -280,7 +280,11 @@ func (a *Authorizer) once(ctx context.Context, w wish, run func(context.Context,
 	a.mu.Lock()
 	if f := a.attempt; f != nil {
 		a.mu.Unlock()
-		return a.await(ctx, f)
+		err := a.await(ctx, f)
+		if reasonOf(err) == Cancelled && !f.asked() && ctx.Err() == nil {
+			return a.once(ctx, w, run) // whoever began it does not want it any more, and nobody was asked
+		}
+		return err
 	}
 	switch {
 	case a.flows != w.seen, a.held != nil && a.held.record.Token.Access != w.spent:

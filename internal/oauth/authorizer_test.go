@@ -874,6 +874,45 @@ func TestRefusalThatIsLate(t *testing.T) {
 	}
 }
 
+// TestFlowOfOneWhoGivesUp shows that a request which waits for the flow of another is not given up with it.
+func TestFlowOfOneWhoGivesUp(t *testing.T) {
+	t.Parallel()
+	s := startAuthServer(t)
+	asked, held := make(chan struct{}), make(chan struct{})
+	first := sync.OnceFunc(func() { close(asked); <-held })
+	s.placed[s.prmPath()] = func(w http.ResponseWriter, _ *http.Request) {
+		first()
+		answerJSON(w, http.StatusOK, map[string]any{"resource": s.endpoint(), "authorization_servers": []string{s.issuer()}})
+	}
+	a := New(s.options())
+	gone, giveUp := context.WithCancel(t.Context())
+	refused := func(ctx context.Context) error {
+		req, err := http.NewRequestWithContext(ctx, http.MethodPost, s.endpoint(), http.NoBody)
+		if err != nil {
+			return err
+		}
+		return a.Refused(req, transport.Refusal{
+			Status: http.StatusUnauthorized, Header: http.Header{},
+			Challenges: transport.ParseChallenge(`Bearer resource_metadata="` + s.mcp.URL + s.prmPath() + `"`),
+		})
+	}
+	var both sync.WaitGroup
+	both.Go(func() { wantError(t, refused(gone), Cancelled, StepResource) })
+	<-asked
+	waits := make(chan error, 1)
+	both.Go(func() {
+		waits <- a.once(t.Context(), wish{}, func(context.Context, *attempt) (*brought, error) {
+			return &brought{record: Record{Token: Token{Access: "of the second"}}}, nil
+		})
+	})
+	giveUp()
+	close(held)
+	both.Wait()
+	if err := <-waits; err != nil {
+		t.Error(err)
+	}
+}
+
 // TestLoginThatCannotBeKept shows that a login is good for the whole run where nothing can be kept: other parts of the run use
 // it, its token is refreshed, and it can be forgotten.
 func TestLoginThatCannotBeKept(t *testing.T) {

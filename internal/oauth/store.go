@@ -275,9 +275,9 @@ func (s *Store) records(ctx context.Context, server string) ([]Record, error) {
 	if err := s.isFor(name, doc.Server, id); err != nil {
 		return nil, err
 	}
-	records := make([]Record, len(doc.Records))
-	for i, kept := range doc.Records {
-		records[i] = kept.Record
+	records := make([]Record, 0, len(doc.Records)+1)
+	for _, kept := range doc.Records {
+		records = append(records, kept.Record)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()

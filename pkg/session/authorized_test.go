@@ -590,6 +590,9 @@ func TestUnreachableAuthorizationServer(t *testing.T) {
 		if !strings.Contains(e.Message, "token refresh: https://as.test/token: connection refused") {
 			t.Errorf("message %q", e.Message)
 		}
+		if !mayRecover(e) || !strings.Contains(e.Hint, "is kept") {
+			t.Errorf("%+v: a task is asked for again, and the login is kept", e)
+		}
 		time.AfterFunc(2*time.Second, func() { a.set(nil) })
 		if _, err := list(t.Context(), s); err != nil {
 			t.Error(err)
