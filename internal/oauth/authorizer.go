@@ -218,7 +218,7 @@ func (a *Authorizer) idle() bool {
 // needsPerson reports whether a flow would ask a person.
 func (a *Authorizer) needsPerson() bool {
 	grant := a.oauth().Grant
-	return a.o.Person != nil && (grant == "" || grant == config.GrantCode)
+	return (grant == "" || grant == config.GrantCode) && a.person() != nil
 }
 
 // newer reports whether there is another token by now than the one that was refused.
