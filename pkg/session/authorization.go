@@ -183,7 +183,7 @@ func Unauthorized(server string, err error) *Error {
 }
 
 // describeFailure says why no authorization was got.
-func describeFailure(e *Error, failure *oauth.Error, f *transport.Fault) {
+func describeFailure(e *Error, failure *oauth.Error) {
 	e.Message, e.Hint = failure.Error(), failure.Hint
 	e.NeedsLogin = failure.Reason == oauth.NeedsLogin
 	e.Retryable = failure.Reason == oauth.Unreachable
