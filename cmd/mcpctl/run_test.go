@@ -99,7 +99,9 @@ func TestWaitingForInputCanBeInterrupted(t *testing.T) {
 		ios.In = in
 		ctx, cancel := context.WithCancel(t.Context())
 		time.AfterFunc(50*time.Millisecond, cancel)
-		code := run(ctx, process{args: args, io: ios, lookup: func(string) (string, bool) { return "/nowhere", true }})
+		code := run(ctx, process{args: args, io: ios, lookup: func(name string) (string, bool) {
+			return "/nowhere", name == "HOME" || strings.HasPrefix(name, "XDG_")
+		}})
 		if code != codeInterrupted {
 			t.Errorf("%q: exit code %d, want %d", args, code, codeInterrupted)
 		}

@@ -200,7 +200,7 @@ func TestStopsBeforeTheBrowser(t *testing.T) {
 		}, Refused, StepResource, []string{"a web page", "static token", "/register"}},
 		"no challenge and no metadata": {func(s *authServer, _ *Options) {
 			s.challenge, s.placed[s.prmPath()] = "-", http.NotFound
-		}, Refused, StepResource, []string{"HTTP 404"}},
+		}, Refused, "", []string{"HTTP 404"}},
 		"another kind": {func(s *authServer, _ *Options) { s.challenge = `Basic realm="x"` }, Refused, "", []string{"Basic"}},
 		"metadata is broken": {func(s *authServer, _ *Options) {
 			s.placed[s.prmPath()] = func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusBadGateway) }
@@ -675,17 +675,25 @@ func TestBoundToken(t *testing.T) {
 func TestQuietRefusals(t *testing.T) {
 	t.Parallel()
 	s := startAuthServer(t)
-	a := New(s.options())
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.endpoint(), http.NoBody)
 	if err != nil {
 		t.Fatal(err)
 	}
 	challenge := `Bearer resource_metadata="` + s.mcp.URL + s.prmPath() + `"`
 	r := transport.Refusal{Status: http.StatusUnauthorized, Challenges: transport.ParseChallenge(challenge), Header: http.Header{}, Quiet: true}
-	wantError(t, a.Refused(req, r), NeedsLogin, StepBrowser)
-	r.Quiet = false
-	if err := a.Refused(req, r); err != nil {
-		t.Error(err)
+	for name, ask := range map[string]bool{"always": false, "at times": true} {
+		t.Run(name, func(t *testing.T) {
+			r, o := r, s.options()
+			if person := o.Person; ask {
+				o.Person, o.Ask = nil, func() *Person { return person }
+			}
+			a := New(o)
+			wantError(t, a.Refused(req, r), NeedsLogin, StepBrowser)
+			r.Quiet = false
+			if err := a.Refused(req, r); err != nil {
+				t.Error(err)
+			}
+		})
 	}
 	for header, want := range map[string]bool{
 		`Bearer error="insufficient_scope"`: true, `Bearer scope="a b"`: true, `Bearer error="invalid_token", scope="a"`: false, `Bearer`: false,

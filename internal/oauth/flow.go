@@ -256,7 +256,7 @@ func (a *Authorizer) chain(ctx context.Context, d demand) (Chain, error) {
 	case c.Resource == nil && slices.ContainsFunc(c.ResourcePlaces, func(p Place) bool { return p.trouble }):
 		return c, failure(StepResource, Unreachable, nil, "%s", asked(c.ResourcePlaces))
 	case c.Resource == nil && !wanted && !d.explicit:
-		e := failure(StepResource, Refused, nil, "HTTP %d, and the server does not ask for a login: there is no OAuth metadata (%s)", d.refusal.Status, asked(c.ResourcePlaces))
+		e := failure("", Refused, nil, "the server publishes no OAuth metadata (%s)", asked(c.ResourcePlaces))
 		e.Hint = hintStatic
 		return c, e
 	}

@@ -5,6 +5,7 @@ package oauth
 import (
 	"io/fs"
 	"os"
+	"os/exec"
 	"os/signal"
 	"path/filepath"
 	"strconv"
@@ -208,14 +209,13 @@ func TestAnothersDirectory(t *testing.T) {
 	}
 	cmd := anotherSelf(t, "TestAnothersDirectoryProcess", umaskDir+"="+dir)
 	// That user must get at the program, and at what is above the directory.
-	program, err := os.ReadFile(cmd.Path)
-	if err != nil {
-		t.Fatal(err)
+	// Another process copies it: what this one opens to write, the processes that other tests start have open for a moment,
+	// and the system does not run what is open for that.
+	self := filepath.Join(filepath.Dir(dir), "self")
+	if out, err := exec.CommandContext(t.Context(), "cp", cmd.Path, self).CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
 	}
-	cmd.Path = filepath.Join(filepath.Dir(dir), "self")
-	if err := os.WriteFile(cmd.Path, program, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	cmd.Path = self
 	for d := filepath.Dir(dir); strings.Contains(d, t.Name()); d = filepath.Dir(d) {
 		if err := os.Chmod(d, 0o755); err != nil {
 			t.Fatal(err)

@@ -157,8 +157,14 @@ func TestCauses(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer func() { _ = l.Close() }()
-		return config.Server{Name: "s", URL: "http://" + l.Addr().String() + "/mcp", Transport: config.TransportAuto, Enabled: true}
+		c, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", l.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _, _ = c.Close(), l.Close() })
+		// Nobody can listen at the near end of a connection as long as it is there. A port that was given back is taken by
+		// another test.
+		return config.Server{Name: "s", URL: "http://" + c.LocalAddr().String() + "/mcp", Transport: config.TransportAuto, Enabled: true}
 	}
 	over := func(name string) func(*testing.T) config.Server {
 		return func(t *testing.T) config.Server { t.Helper(); return fault(t, name) }

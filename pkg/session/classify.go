@@ -265,6 +265,14 @@ func rows() []row {
 // isStatus reports whether the answer was an HTTP status without a JSON-RPC response of the request's own.
 func (s seen) isStatus() bool { return s.fault != nil && s.fault.Kind == transport.KindStatus }
 
+// statusMessage returns what an answer that is no success says, or any other fault.
+func (s seen) statusMessage(f *transport.Fault) string {
+	if s.isStatus() && s.rpc != nil {
+		return fmt.Sprintf("HTTP %d %s: %s", s.status, http.StatusText(s.status), s.rpc.Error())
+	}
+	return f.Error()
+}
+
 // failure returns why no authorization was got for a request that wanted some, nil if that is not what is wrong.
 func (s seen) failure() *oauth.Error {
 	if s.fault == nil || s.fault.Kind != transport.KindAuth && s.fault.Kind != transport.KindStatus {
@@ -412,6 +420,13 @@ func (s seen) describe(e *Error, r row) {
 		e.Err = s.fault
 		describeFault(e, s.fault)
 		describeFailure(e, failure)
+		if failure.Step == "" && failure.Reason == oauth.Refused && s.isStatus() { // nothing was begun: what the server says comes first
+			f := *s.fault
+			f.Err = nil
+			e.RPC, e.Message = s.rpc, s.statusMessage(&f)
+			describeChallenge(e, &f)
+			e.Evidence = append(e.Evidence, failure.Message)
+		}
 	case r.kind == kindTimeout:
 		s.describeLimit(e)
 	case r.kind == kindInterrupted:
@@ -422,10 +437,7 @@ func (s seen) describe(e *Error, r row) {
 			e.Message = s.rpc.Message
 		}
 	case s.fault != nil:
-		e.Err, e.RPC, e.Message = s.fault, s.rpc, s.fault.Error()
-		if s.isStatus() && s.rpc != nil {
-			e.Message = fmt.Sprintf("HTTP %d %s: %s", s.status, http.StatusText(s.status), s.rpc.Error())
-		}
+		e.Err, e.RPC, e.Message = s.fault, s.rpc, s.statusMessage(s.fault)
 		describeFault(e, s.fault)
 		if s.fault.Kind == transport.KindTooLarge {
 			e.Hint = tooLargeHint
