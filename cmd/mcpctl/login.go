@@ -91,7 +91,7 @@ func (o *loginOptions) run(cmd *cobra.Command, a *app, args []string) error {
 		if a.opensWithout(ctx, server, err) {
 			return a.needsNoLogin(ctx, server, "it answers without one")
 		}
-		return &loginFailedError{server: server.Name, hint: a.staticHint(server, err), cause: err}
+		return &loginFailedError{server: server.Name, hint: a.loginHint(server, err), cause: err}
 	}
 	return a.with(ctx, server, func(s *session.Supervisor) error {
 		stop := a.live(server.Name + ": opening it with the new login")
@@ -153,12 +153,28 @@ func (a *app) opensWithout(ctx context.Context, server config.Server, err error)
 	return err == nil || session.ClassOf(err) == session.ClassAnswered
 }
 
-// staticHint says how a server that publishes nothing about a login gets what it probably wants.
-func (a *app) staticHint(server config.Server, err error) string {
+// loginHint is the next step after a login that failed, "" if the failure itself says it: what a server that publishes nothing
+// about a login probably wants, what shows more, or the login again.
+func (a *app) loginHint(server config.Server, err error) string {
 	e, ok := errors.AsType[*oauth.Error](err)
-	if !ok || e.Reason != oauth.Refused || e.Step != oauth.StepResource {
+	if !ok {
 		return ""
 	}
+	switch {
+	case e.Reason == oauth.Refused && e.Step == oauth.StepResource:
+		return a.staticHint(server)
+	case e.Hint != "" || e.Reason == oauth.NeedsLogin || e.Reason == oauth.Cancelled || e.Reason == oauth.Config:
+		return ""
+	case e.Reason == oauth.TimedOut, e.Reason == oauth.Refused && e.Step == oauth.StepCallback:
+		return "to try again: " + a.serverLine("login", server)
+	case e.Reason == oauth.Unreachable && e.Step != oauth.StepChallenge:
+		return "try again in a while; to see each step: " + a.serverLine("doctor", server)
+	}
+	return "to see each step: " + a.serverLine("doctor", server)
+}
+
+// staticHint says how a server that publishes nothing about a login gets what it probably wants.
+func (a *app) staticHint(server config.Server) string {
 	if isURL(server.Name) {
 		return "it probably wants a static token: --header 'Authorization: Bearer ${TOKEN}'"
 	}
@@ -226,7 +242,7 @@ func untilWords(now, expires time.Time) string {
 	if at.YearDay() != now.YearDay() || at.Year() != now.Year() {
 		layout = "Jan 2 2006 15:04"
 	}
-	return fmt.Sprintf("%s, for %s", at.Format(layout), expires.Sub(now).Round(time.Second))
+	return fmt.Sprintf("%s, for %s", at.Format(layout), shortDuration(expires.Sub(now).Round(time.Second)))
 }
 
 // loginFailedError is a login that failed before the server itself was opened.

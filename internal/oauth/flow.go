@@ -279,7 +279,11 @@ const hintStatic = "the server offers no OAuth login, so it probably wants a sta
 
 // unpublished is the failure of a server that says nothing of how tokens are to be had.
 func unpublished(c Chain) *Error {
-	e := failure(StepResource, Refused, nil, "the server publishes nothing about a login (%s)", asked(append(slices.Clone(c.ResourcePlaces), c.ServerPlaces...)))
+	places := asked(append(slices.Clone(c.ResourcePlaces), c.ServerPlaces...))
+	if named(c.Challenges) != "" {
+		return failure(StepResource, Invalid, nil, "the server wants a login, and where it says how, nothing can be used (%s)", places)
+	}
+	e := failure(StepResource, Refused, nil, "the server publishes nothing about a login (%s)", places)
 	e.Hint = hintStatic
 	return e
 }

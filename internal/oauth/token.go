@@ -321,8 +321,7 @@ func (e *endpoint) failed(parent, ctx context.Context, u *url.URL, err error) er
 		message = context.Cause(ctx).Error()
 	}
 	return &Error{
-		Step: e.step, Reason: Unreachable, Message: fmt.Sprintf("%s could not be asked: %s", e.name(), message),
-		Hint: "try again; mcpctl doctor shows the way to it", Err: err,
+		Step: e.step, Reason: Unreachable, Message: fmt.Sprintf("%s could not be asked: %s", e.name(), message), Err: err,
 	}
 }
 

@@ -194,11 +194,23 @@ func describeFailure(e *Error, failure *oauth.Error, f *transport.Fault) {
 		e.Limit = &Limit{Name: "login", Value: loginTime, Source: "built-in"}
 		e.Hint = cmp.Or(e.Hint, "to try again: "+loginCommand(e.Server))
 	case oauth.Refused:
+		if refusedAnew(failure) {
+			e.Hint = cmp.Or(e.Hint, hintOperator)
+		}
 		e.Hint = cmp.Or(e.Hint, "to log in anew: "+loginCommand(e.Server))
 	case oauth.Unreachable:
 		e.Hint = cmp.Or(e.Hint, hintUnreachable(failure))
 	case oauth.Invalid, oauth.Cancelled, oauth.Config:
 	}
+}
+
+// hintOperator is the next step at a server that refuses what a login has just brought: another would bring the same.
+const hintOperator = "tell the operator of the server: it refuses a token that its own authorization server has just given"
+
+// refusedAnew reports whether a failure is that of a server which refuses the token that was got for it.
+func refusedAnew(err error) bool {
+	failure := failureOf(err)
+	return failure != nil && failure.Step == oauth.StepServerAgain
 }
 
 // hintUnreachable returns the next step when an authorization server cannot be reached: what is known of the server's own
