@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -248,13 +249,18 @@ func untilWords(now, expires time.Time) string {
 // loginFailedError is a login that failed before the server itself was opened.
 type loginFailedError struct {
 	server string
+	// phase is "login" or "logout", "" for the first.
+	phase string
 	// hint is the next step, if the cause does not say it better.
 	hint  string
 	cause error
 }
 
-func (e *loginFailedError) Error() string { return e.server + ": login: " + e.cause.Error() }
-func (e *loginFailedError) Unwrap() error { return e.cause }
+func (e *loginFailedError) Error() string {
+	return e.server + ": " + e.during() + ": " + e.cause.Error()
+}
+func (e *loginFailedError) during() string { return cmp.Or(e.phase, "login") }
+func (e *loginFailedError) Unwrap() error  { return e.cause }
 
 // loginFailure is a login that failed, as the process reports it.
 func loginFailure(e *loginFailedError) failure {
@@ -286,7 +292,7 @@ func loginFailure(e *loginFailedError) failure {
 	if class == classInterrupted {
 		f.said, f.Message = e.server+": interrupted: no login, and an earlier one is as it was", "interrupted"
 	}
-	f.Server, f.Phase = e.server, "login"
+	f.Server, f.Phase = e.server, e.during()
 	f.Retryable = denied.Reason == oauth.Unreachable
 	if denied.Limit > 0 {
 		f.Limit = &limitBody{Name: "login", ValueMS: denied.Limit.Milliseconds(), Source: "built-in"}

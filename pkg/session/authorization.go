@@ -9,6 +9,7 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
+	"strings"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/auth"
@@ -189,7 +190,7 @@ func describeFailure(e *Error, failure *oauth.Error, f *transport.Fault) {
 	e.Retryable = failure.Reason == oauth.Unreachable
 	switch failure.Reason {
 	case oauth.NeedsLogin:
-		e.Hint = cmp.Or(e.Hint, "log in: "+loginCommand(e.Server))
+		e.Hint = cmp.Or(e.Hint, "log in: "+loginCommand(e.Server)+ScopeWords(failure))
 	case oauth.TimedOut:
 		e.Limit = &Limit{Name: "login", Value: loginTime, Source: "built-in"}
 		e.Hint = cmp.Or(e.Hint, "to try again: "+loginCommand(e.Server))
@@ -233,6 +234,16 @@ func hintUnreachable(err error) string {
 func (e *Error) wanted() bool {
 	failure := failureOf(e.Err)
 	return failure != nil && (failure.Reason == oauth.TimedOut || failure.Reason == oauth.Cancelled)
+}
+
+// ScopeWords returns what belongs behind the command of a login, with a space before it, if err is due to one that lacks
+// scopes: without them it would bring the same again. "" for all others.
+func ScopeWords(err error) string {
+	failure := failureOf(err)
+	if failure == nil || len(failure.Scopes) == 0 {
+		return ""
+	}
+	return " --oauth-scope " + config.Quote(strings.Join(failure.Scopes, " "))
 }
 
 // loginCommand returns the command with which a person logs in to a server.
