@@ -107,9 +107,11 @@ func (o *addOptions) afterFailure(ctx context.Context, a *app, server *config.Se
 // causeLimit bounds the search for a cause: what takes longer is told as it was seen first.
 const causeLimit = 10 * time.Second
 
-// showCause shows why the server does not work, as doctor does. No tool is called.
+// showCause shows why the server does not work, as doctor does. No tool is called. A login that somebody began is told of as
+// it ended: doctor does not begin one, and would say that one is needed.
 func (o *addOptions) showCause(ctx context.Context, a *app, server config.Server, f failure) error {
-	if f.code == codeUsage {
+	if f.code == codeUsage || f.loginEnded {
+		f.forgetLogin()
 		a.warn(f.text(a.global.verbose > 0, a.errWidth()))
 		return nil
 	}

@@ -58,6 +58,8 @@ type app struct {
 	liveShown bool
 	// hushed counts the questions that stand: no live line is drawn over them.
 	hushed int
+	// lines counts the live lines that were begun and have not ended.
+	lines int
 	// pasting is what a person may paste, while a login is waited for: lines go above it.
 	pasting *prompt.Paste
 	dialers sync.Once

@@ -201,5 +201,5 @@ func (a *app) needsLogin(server config.Server, err error) error {
 	if e, ok := errors.AsType[*session.Error](err); !ok || !e.NeedsLogin || !authorizes(server) {
 		return err
 	}
-	return &loginError{line: a.serverLine("login", server), cause: err}
+	return &loginError{line: a.serverLine("login", server) + session.ScopeWords(err), cause: err}
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -452,5 +451,5 @@ func storeKind(word string) (string, error) {
 	case "", "file", "keyring":
 		return word, nil
 	}
-	return "", errors.New("neither file nor keyring")
+	return "", fmt.Errorf("%q is neither file nor keyring", word)
 }

@@ -11,6 +11,7 @@ import (
 	"syscall"
 
 	"github.com/mcpctl/mcpctl/internal/iostreams"
+	"github.com/mcpctl/mcpctl/internal/oauth"
 	"github.com/mcpctl/mcpctl/internal/prompt"
 	"github.com/mcpctl/mcpctl/internal/render"
 	"github.com/mcpctl/mcpctl/internal/toolargs"
@@ -161,6 +162,8 @@ type failure struct {
 	reported bool
 	// login is the line with which a person logs in, if that is what is missing.
 	login string
+	// loginEnded is set when a login had been begun, and it is what failed.
+	loginEnded bool
 }
 
 // detail is a line below a message, and how far it is indented.
@@ -253,6 +256,7 @@ func classifyBare(err error, interrupted bool) (failure, bool) {
 			f.hints = nil
 			f.addHint("nothing was saved; to save it without contacting it: --no-check; then: " + f.login)
 		default:
+			f.forgetLogin()
 			f.addHint("nothing was saved; to save it all the same: --no-check")
 		}
 		return f, true
@@ -299,6 +303,12 @@ func (f *failure) needsLogin(line string) {
 	f.addHint(line)
 }
 
+// forgetLogin drops the hints to log in to a server that is not saved, and so cannot be logged in to by its name.
+func (f *failure) forgetLogin() {
+	f.hints = slices.DeleteFunc(f.hints, func(hint string) bool { return strings.Contains(hint, "mcpctl login ") })
+	f.Hint = strings.Join(f.hints, "\n")
+}
+
 func newFailure(class, message string, hints ...string) failure {
 	code := codeOf(class)
 	f := failure{code: code, said: message, hints: hints}
@@ -319,6 +329,7 @@ func sessionFailure(e *session.Error) failure {
 	f.Outcome = string(e.Outcome)
 	f.RPC, f.Task = e.RPC, newTaskBody(e.Task)
 	f.Retryable = e.Retryable
+	f.loginEnded = loginEnded(e)
 	if e.RPC != nil && len(e.RPC.Data) > 0 && string(e.RPC.Data) != "null" {
 		f.more = append(f.more, "data: "+compactData(e.RPC.Data))
 	}
@@ -330,6 +341,20 @@ func sessionFailure(e *session.Error) failure {
 		f.evidence = append(f.evidence, "stderr: "+line)
 	}
 	return f
+}
+
+// loginEnded reports whether a person was asked to log in, or a token was asked for, and that is what failed.
+func loginEnded(err error) bool {
+	e, ok := errors.AsType[*oauth.Error](err)
+	if !ok || e.Reason == oauth.NeedsLogin {
+		return false
+	}
+	switch e.Step {
+	case oauth.StepRegistration, oauth.StepBrowser, oauth.StepCallback, oauth.StepToken, oauth.StepExchange, oauth.StepServerAgain:
+		return true
+	case oauth.StepChallenge, oauth.StepResource, oauth.StepServer, oauth.StepRefresh, oauth.StepStore:
+	}
+	return false
 }
 
 // compactData returns the data of a JSON-RPC error on one line. It may be a page, or a stack of calls.

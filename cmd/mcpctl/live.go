@@ -36,13 +36,13 @@ func (a *app) liveOf(what func() string) (stop func()) {
 // drawn is liveOf with a line of the caller's own for the time that has passed, drawn once in each interval.
 func (a *app) drawn(what func() string, line func(elapsed time.Duration) string, interval time.Duration) (stop func()) {
 	start := time.Now()
-	if !a.io.CanAnimate() || a.global.verbose > 0 || a.json() && a.io.StdoutTTY() {
+	if !a.animates() {
 		var noting sync.Mutex
 		over := false
 		timer := time.AfterFunc(patience, func() {
 			noting.Lock()
 			defer noting.Unlock()
-			if !over {
+			if !over && !a.asksNow() {
 				a.note(fmt.Sprintf("%s: %s so far", render.OneLine(what()), time.Since(start).Round(time.Second)))
 			}
 		})
@@ -53,6 +53,7 @@ func (a *app) drawn(what func() string, line func(elapsed time.Duration) string,
 			over = true
 		}
 	}
+	covered := a.cover()
 	done := make(chan struct{})
 	var ended sync.WaitGroup
 	ended.Go(func() {
@@ -64,10 +65,10 @@ func (a *app) drawn(what func() string, line func(elapsed time.Duration) string,
 		tick := time.NewTicker(interval)
 		defer tick.Stop()
 		for {
-			a.showLive(render.Cut(a.redact.String(line(time.Since(start))), a.liveWidth()))
+			a.showLive(covered, render.Cut(a.redact.String(line(time.Since(start))), a.liveWidth()))
 			select {
 			case <-done:
-				a.showLive("")
+				a.showLive(covered, "")
 				return
 			case <-tick.C:
 			}
@@ -76,7 +77,35 @@ func (a *app) drawn(what func() string, line func(elapsed time.Duration) string,
 	return sync.OnceFunc(func() {
 		close(done)
 		ended.Wait()
+		a.uncover(covered)
 	})
+}
+
+// animates reports whether work is shown on a live line.
+func (a *app) animates() bool {
+	return a.io.CanAnimate() && a.global.verbose == 0 && (!a.json() || !a.io.StdoutTTY())
+}
+
+// asksNow reports whether a question stands.
+func (a *app) asksNow() bool {
+	a.errLock.Lock()
+	defer a.errLock.Unlock()
+	return a.hushed > 0
+}
+
+// cover begins a live line, over those that there are: only the last is drawn. It returns how many are below.
+func (a *app) cover() (below int) {
+	a.errLock.Lock()
+	defer a.errLock.Unlock()
+	a.lines++
+	return a.lines - 1
+}
+
+// uncover ends a live line, and with it those that were begun over it.
+func (a *app) uncover(below int) {
+	a.errLock.Lock()
+	defer a.errLock.Unlock()
+	a.lines = min(a.lines, below)
 }
 
 // liveWidth is how wide a live line may be: behind it a terminal shows Ctrl-C as ^C, and must not go on in the next line.
@@ -85,11 +114,11 @@ func (a *app) liveWidth() int { return max(a.io.Width()-len("^C")-1, 1) }
 // eraseLine empties the line of a terminal and goes to its beginning.
 const eraseLine = "\r\x1b[K"
 
-// showLive replaces the live line; "" removes it.
-func (a *app) showLive(line string) {
+// showLive replaces the live line that has so many below it; "" removes it. Nothing is drawn while another lies over it.
+func (a *app) showLive(below int, line string) {
 	a.errLock.Lock()
 	defer a.errLock.Unlock()
-	if a.hushed > 0 {
+	if a.hushed > 0 || a.lines > below+1 {
 		return
 	}
 	a.liveShown = line != ""

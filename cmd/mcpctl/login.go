@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -91,7 +92,7 @@ func (o *loginOptions) run(cmd *cobra.Command, a *app, args []string) error {
 		if a.opensWithout(ctx, server, err) {
 			return a.needsNoLogin(ctx, server, "it answers without one")
 		}
-		return &loginFailedError{server: server.Name, hint: a.staticHint(server, err), cause: err}
+		return &loginFailedError{server: server.Name, hint: a.loginHint(server, err), cause: err}
 	}
 	return a.with(ctx, server, func(s *session.Supervisor) error {
 		stop := a.live(server.Name + ": opening it with the new login")
@@ -153,12 +154,28 @@ func (a *app) opensWithout(ctx context.Context, server config.Server, err error)
 	return err == nil || session.ClassOf(err) == session.ClassAnswered
 }
 
-// staticHint says how a server that publishes nothing about a login gets what it probably wants.
-func (a *app) staticHint(server config.Server, err error) string {
+// loginHint is the next step after a login that failed, "" if the failure itself says it: what a server that publishes nothing
+// about a login probably wants, what shows more, or the login again.
+func (a *app) loginHint(server config.Server, err error) string {
 	e, ok := errors.AsType[*oauth.Error](err)
-	if !ok || e.Reason != oauth.Refused || e.Step != oauth.StepResource {
+	if !ok {
 		return ""
 	}
+	switch {
+	case e.Reason == oauth.Refused && e.Step == oauth.StepResource:
+		return a.staticHint(server)
+	case e.Hint != "" || e.Reason == oauth.NeedsLogin || e.Reason == oauth.Cancelled || e.Reason == oauth.Config:
+		return ""
+	case e.Reason == oauth.TimedOut, e.Reason == oauth.Refused && e.Step == oauth.StepCallback:
+		return "to try again: " + a.serverLine("login", server)
+	case e.Reason == oauth.Unreachable && e.Step != oauth.StepChallenge:
+		return "try again in a while; to see each step: " + a.serverLine("doctor", server)
+	}
+	return "to see each step: " + a.serverLine("doctor", server)
+}
+
+// staticHint says how a server that publishes nothing about a login gets what it probably wants.
+func (a *app) staticHint(server config.Server) string {
 	if isURL(server.Name) {
 		return "it probably wants a static token: --header 'Authorization: Bearer ${TOKEN}'"
 	}
@@ -236,13 +253,18 @@ func untilWords(now, expires time.Time) string {
 // loginFailedError is a login that failed before the server itself was opened.
 type loginFailedError struct {
 	server string
+	// phase is "login" or "logout", "" for the first.
+	phase string
 	// hint is the next step, if the cause does not say it better.
 	hint  string
 	cause error
 }
 
-func (e *loginFailedError) Error() string { return e.server + ": login: " + e.cause.Error() }
-func (e *loginFailedError) Unwrap() error { return e.cause }
+func (e *loginFailedError) Error() string {
+	return e.server + ": " + e.during() + ": " + e.cause.Error()
+}
+func (e *loginFailedError) during() string { return cmp.Or(e.phase, "login") }
+func (e *loginFailedError) Unwrap() error  { return e.cause }
 
 // loginFailure is a login that failed, as the process reports it.
 func loginFailure(e *loginFailedError) failure {
@@ -277,7 +299,7 @@ func loginFailure(e *loginFailedError) failure {
 	if class == classInterrupted {
 		f.said, f.Message = e.server+": interrupted: no login, and an earlier one is as it was", "interrupted"
 	}
-	f.Server, f.Phase = e.server, "login"
+	f.Server, f.Phase = e.server, e.during()
 	f.Retryable = denied.Reason == oauth.Unreachable
 	if denied.Limit > 0 {
 		f.Limit = &limitBody{Name: "login", ValueMS: denied.Limit.Milliseconds(), Source: "built-in"}

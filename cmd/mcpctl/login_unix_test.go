@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strconv"
@@ -187,7 +188,44 @@ func TestThePersonMaySayNo(t *testing.T) {
 	t.Parallel()
 	server, home := serveCase(t, "login-denied"), t.TempDir()
 	code, out := loginOn(t, home, []string{"BROWSER=curl -sSL -o /dev/null"}, "login", server.URL).end()
-	if code != codeAuth || !strings.Contains(out, "said no (access_denied") {
+	if code != codeAuth || !strings.Contains(out, "said no (access_denied") || !strings.Contains(out, "hint: to try again: mcpctl login "+server.URL) {
+		t.Errorf("exit code %d:\n%s", code, out)
+	}
+}
+
+// TestAddShowsHowALoginEnded is told why the login failed, and not that one is needed.
+func TestAddShowsHowALoginEnded(t *testing.T) {
+	t.Parallel()
+	server, home := serveCase(t, "login-denied"), t.TempDir()
+	file := filepath.Join(home, "c.yaml")
+	term := loginOn(t, home, []string{"BROWSER=curl -sSL -o /dev/null"}, "add", "lab", server.URL, "--config", file)
+	term.awaitText("What now?")
+	term.answer("5\r")
+	code, out := term.end()
+	out = strings.ReplaceAll(out, "\n  ", " ")
+	if code != codeAuth || !strings.Contains(out, "said no (access_denied") || strings.Contains(out, "cause  auth.access") ||
+		strings.Contains(out, "mcpctl login lab") {
+		t.Errorf("exit code %d:\n%s", code, out)
+	}
+	if strings.Count(out, "wants you to log in") != 1 {
+		t.Errorf("asked more than once:\n%s", out)
+	}
+}
+
+// TestOneLineTellsOfTheTimeLeft waits without a question: nothing else is drawn where the time that is left stands.
+func TestOneLineTellsOfTheTimeLeft(t *testing.T) {
+	t.Parallel()
+	server, home := serveCase(t, "oauth-full-chain"), t.TempDir()
+	env := []string{"MCPCTL_CREDENTIALS=file", "XDG_DATA_HOME=" + home, "XDG_STATE_HOME=" + home, "XDG_CACHE_HOME=" + home}
+	term := startOn(t, 80, home, env, exec.CommandContext(t.Context(), "sh", "-c", `exec mcpctl login "$1" </dev/null`, "sh", server.URL))
+	term.awaitText("mcpctl waits for the answer until ")
+	term.awaitText("4:57 left for the login in the browser")
+	_, shown, _ := strings.Cut(term.out.String(), "mcpctl waits for the answer until ")
+	if strings.Contains(shown, "asking how to log in") {
+		t.Errorf("two lines in one place:\n%s", shown)
+	}
+	term.answer("\x03")
+	if code, out := term.end(); code != codeInterrupted {
 		t.Errorf("exit code %d:\n%s", code, out)
 	}
 }

@@ -62,7 +62,7 @@ func (o *logoutOptions) run(cmd *cobra.Command, a *app, args []string) error {
 			doc.Removed, doc.Revoked, failed = auth.Logout(ctx)
 		}
 		if failed != nil && !doc.Removed {
-			return &loginFailedError{server: server.Name, cause: failed}
+			return &loginFailedError{server: server.Name, phase: "logout", cause: failed}
 		}
 	}
 	if failed != nil {

@@ -105,15 +105,16 @@ func (l *loginScreen) show(asked oauth.Asked) {
 			"?…: paste the whole address of that page here.")
 		a.warn("\n" + b.String())
 	default:
-		a.warn("\n")
+		say("", "mcpctl waits for the answer until "+asked.Until.Format(time.TimeOnly)+".")
+		a.warn("\n" + b.String())
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.asked, l.shown = asked, true
 	switch {
-	case l.terminal:
+	case l.terminal || !a.animates():
 		l.rest = a.hush()
-	case l.o.waits:
+	default:
 		l.rest = a.drawn(l.waiting, func(time.Duration) string { return l.waiting() }, time.Second)
 	}
 }

@@ -151,8 +151,8 @@ func standingValues(b *authorizationBody, now time.Time) []entryValue {
 	if b.State == authHeader {
 		return nil // the header is shown itself
 	}
-	source := b.Kept
-	if source == "" {
+	source := "login" // where that is kept has a line of its own: it may be long
+	if b.Kept == "" {
 		source = "nothing kept"
 	}
 	values := []entryValue{{key: key, text: b.words(now), source: source}}
@@ -170,6 +170,7 @@ func standingValues(b *authorizationBody, now time.Time) []entryValue {
 	if b.DPoP {
 		add("dpop", "true")
 	}
+	add("kept", render.OneLine(b.Kept))
 	return values
 }
 

@@ -324,7 +324,7 @@ func (a *app) unknownFlag(cmd *cobra.Command, err *pflag.NotExistError) error {
 	case cmd.Name() == "add" && words.bareCommand(addCommandAt) >= 0:
 		return usagef("the command of a server comes after --").hint("%s", a.addCommand(words))
 	case typed == "--scope":
-		return e.hint("there is one file: --config FILE names another").hint("%s", words.without("scope"))
+		return e.hint("there is one file: --config FILE names another; for OAuth: --oauth-scope").hint("%s", words.without("scope"))
 	case (cmd.Name() == "call" || cmd.Name() == "prompt") && strings.HasPrefix(typed, "--"):
 		near := nearFlags(cmd, name)
 		if len(near) > 0 && !a.looksLikeParameter(words) {

@@ -52,6 +52,8 @@ type Error struct {
 	Message, Hint string
 	// Code is the error code of the authorization server (RFC 6749, 4.1.2.1 and 5.2), "" if it gave none.
 	Code string
+	// Scopes are those that a person has to log in with, for [NeedsLogin], if there is a login already that lacks some.
+	Scopes []string
 	// Limit is the time that was over, for [TimedOut], if it is that of the person.
 	Limit time.Duration
 	// Err is the cause, nil if there is none.

@@ -58,7 +58,7 @@ func (a *Authorizer) flow(ctx context.Context, f *attempt, d demand) (*brought, 
 		r, err = a.withPerson(ctx, f, chain, scopes)
 	}
 	if err != nil {
-		return nil, err
+		return nil, d.lacking(err, scopes)
 	}
 	if r.Token.Access == "" {
 		return nil, failure(StepToken, Invalid, nil, "%s gave no access token", shownIssuer(chain.Server.Issuer))
@@ -66,6 +66,24 @@ func (a *Authorizer) flow(ctx context.Context, f *attempt, d demand) (*brought, 
 	a.complete(&r, chain, scopes)
 	a.secret(r.Token.Access, r.Token.Refresh, r.Client.Secret, r.Key)
 	return &brought{record: r, asked: scopes}, nil
+}
+
+// lacking adds to the failure of a login that somebody has to come for what it has to ask for, if there is one already that
+// is not enough: by itself it would bring the same again.
+func (d demand) lacking(err error, scopes []string) error {
+	e, ok := errors.AsType[*Error](err)
+	if !ok || !d.wider || e.Reason != NeedsLogin || len(scopes) == 0 || slices.ContainsFunc(scopes, notScope) {
+		return err
+	}
+	wider := *e
+	wider.Scopes = scopes
+	wider.Message += ", with the scopes " + strings.Join(scopes, " ")
+	return &wider
+}
+
+// notScope reports whether a word cannot be a scope (RFC 6749, 3.3).
+func notScope(word string) bool {
+	return strings.ContainsFunc(word, func(r rune) bool { return r < '!' || r > '~' || r == '"' || r == '\\' })
 }
 
 // lateness is how soon a token that a person has brought must not be refused: a second browser window would bring the same.
@@ -296,7 +314,11 @@ const hintStatic = "the server offers no OAuth login, so it probably wants a sta
 
 // unpublished is the failure of a server that says nothing of how tokens are to be had.
 func unpublished(c Chain) *Error {
-	e := failure(StepResource, Refused, nil, "the server publishes nothing about a login (%s)", asked(append(slices.Clone(c.ResourcePlaces), c.ServerPlaces...)))
+	places := asked(append(slices.Clone(c.ResourcePlaces), c.ServerPlaces...))
+	if named(c.Challenges) != "" {
+		return failure(StepResource, Invalid, nil, "the server wants a login, and where it says how, nothing can be used (%s)", places)
+	}
+	e := failure(StepResource, Refused, nil, "the server publishes nothing about a login (%s)", places)
 	e.Hint = hintStatic
 	return e
 }

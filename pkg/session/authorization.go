@@ -9,6 +9,7 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
+	"strings"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/auth"
@@ -199,16 +200,28 @@ func describeFailure(e *Error, failure *oauth.Error) {
 	e.Retryable = failure.Reason == oauth.Unreachable
 	switch failure.Reason {
 	case oauth.NeedsLogin:
-		e.Hint = cmp.Or(e.Hint, "log in: "+loginCommand(e.Server))
+		e.Hint = cmp.Or(e.Hint, "log in: "+loginCommand(e.Server)+ScopeWords(failure))
 	case oauth.TimedOut:
 		e.Limit = &Limit{Name: "login", Value: loginTime, Source: "built-in"}
 		e.Hint = cmp.Or(e.Hint, "to try again: "+loginCommand(e.Server))
 	case oauth.Refused:
+		if refusedAnew(failure) {
+			e.Hint = cmp.Or(e.Hint, hintOperator)
+		}
 		e.Hint = cmp.Or(e.Hint, "to log in anew: "+loginCommand(e.Server))
 	case oauth.Unreachable:
 		e.Hint = cmp.Or(e.Hint, hintUnreachable(failure))
 	case oauth.Invalid, oauth.Cancelled, oauth.Config:
 	}
+}
+
+// hintOperator is the next step at a server that refuses what a login has just brought: another would bring the same.
+const hintOperator = "tell the operator of the server: it refuses a token that its own authorization server has just given"
+
+// refusedAnew reports whether a failure is that of a server which refuses the token that was got for it.
+func refusedAnew(err error) bool {
+	failure := failureOf(err)
+	return failure != nil && failure.Step == oauth.StepServerAgain
 }
 
 // hintUnreachable returns the next step when an authorization server cannot be reached: what is known of the server's own
@@ -231,6 +244,16 @@ func hintUnreachable(err error) string {
 func (e *Error) wanted() bool {
 	failure := failureOf(e.Err)
 	return failure != nil && (failure.Reason == oauth.TimedOut || failure.Reason == oauth.Cancelled)
+}
+
+// ScopeWords returns what belongs behind the command of a login, with a space before it, if err is due to one that lacks
+// scopes: without them it would bring the same again. "" for all others.
+func ScopeWords(err error) string {
+	failure := failureOf(err)
+	if failure == nil || len(failure.Scopes) == 0 {
+		return ""
+	}
+	return " --oauth-scope " + config.Quote(strings.Join(failure.Scopes, " "))
 }
 
 // loginCommand returns the command with which a person logs in to a server.

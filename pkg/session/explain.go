@@ -113,7 +113,7 @@ func (o *opening) explainAuth(ctx context.Context, e *Error, f *transport.Fault)
 	switch {
 	case configured:
 		sent = "an Authorization header was sent"
-	case f.Authorized:
+	case f.Authorized || refusedAnew(f.Err):
 		sent = "the token of a login was sent"
 	}
 	e.Evidence = append(e.Evidence, sent)
