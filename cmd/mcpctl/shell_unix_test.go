@@ -112,7 +112,7 @@ func TestAPersonInAShell(t *testing.T) {
 			t.Fatal(err)
 		}
 		s.line("", "6\r\n")
-		s.then("\x1b[200~call add a=1 b=1\ncall add a=2 b=2\x1b[201~\r", "4\r\n")
+		s.line("\x1b[200~call add a=1 b=1\ncall add a=2 b=2\x1b[201~", "4\r\n") // a key before the prompt may be lost
 		s.then(ctrlD, "")
 		code, out := s.end()
 		if code != codeOK {
