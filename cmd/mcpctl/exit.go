@@ -352,7 +352,7 @@ func loginEnded(err error) bool {
 	switch e.Step {
 	case oauth.StepRegistration, oauth.StepBrowser, oauth.StepCallback, oauth.StepToken, oauth.StepExchange, oauth.StepServerAgain:
 		return true
-	case oauth.StepChallenge, oauth.StepResource, oauth.StepServer, oauth.StepRefresh, oauth.StepStore:
+	case oauth.StepChallenge, oauth.StepResource, oauth.StepServer, oauth.StepRefresh, oauth.StepRevocation, oauth.StepStore:
 	}
 	return false
 }
