@@ -11,7 +11,6 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -231,24 +230,6 @@ func TestPingIntoAClosedPipeEndsQuietly(t *testing.T) {
 	if err := cmd.Wait(); err != nil || stderr.Len() > 0 {
 		t.Errorf("%v: %s", err, &stderr)
 	}
-}
-
-// screen is what a terminal was sent, read while more comes.
-type screen struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (s *screen) Write(p []byte) (int, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.b.Write(p)
-}
-
-func (s *screen) String() string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.b.String()
 }
 
 // awaitText waits until a text is on the terminal.

@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -22,8 +23,11 @@ func runHere(ctx context.Context, t *testing.T, in string, args ...string) (code
 		t.Fatal(err)
 	}
 	home := t.TempDir()
-	ios, stdin, out, errOut := iostreams.Test()
+	ios, stdin, _, _ := iostreams.Test()
 	stdin.WriteString(in)
+	// A write that is left behind at the end of a run may still be under way.
+	out, errOut := &screen{}, &screen{}
+	ios.Out, ios.Err = out, errOut
 	code = run(ctx, process{
 		args: args,
 		io:   ios,
@@ -38,6 +42,24 @@ func runHere(ctx context.Context, t *testing.T, in string, args ...string) (code
 		build:      readBuild("1.2.3", "", ""),
 	})
 	return code, out.String(), errOut.String()
+}
+
+// screen is what was written, read while more comes.
+type screen struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (s *screen) Write(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.b.Write(p)
+}
+
+func (s *screen) String() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.b.String()
 }
 
 func TestNothingIsLeftBehind(t *testing.T) {

@@ -51,6 +51,8 @@ func (s *secretService) OpenSession(string, dbus.Variant) (dbus.Variant, dbus.Ob
 }
 
 func (s *secretService) Unlock(objects []dbus.ObjectPath) ([]dbus.ObjectPath, dbus.ObjectPath, *dbus.Error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	if s.locked {
 		return nil, secretsPath + "/prompt/p1", nil
 	}

@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 )
@@ -341,11 +342,11 @@ func TestRefusedWasNotExecuted(t *testing.T) {
 	})
 	t.Run("cut afterwards", func(t *testing.T) {
 		t.Parallel()
-		executed := 0
-		d := newDoor(t, "secret-1", func(http.ResponseWriter, *http.Request) { executed++; panic(http.ErrAbortHandler) })
+		var executed atomic.Int32
+		d := newDoor(t, "secret-1", func(http.ResponseWriter, *http.Request) { executed.Add(1); panic(http.ErrAbortHandler) })
 		_, st, err := request(t.Context(), t, d.connect(t, HTTPOptions{Authorizer: &keyring{}}), "POST", rpcCall, nil)
-		if f, ok := errors.AsType[*Fault](err); !ok || f.Kind != KindSevered || !f.Written || !st.Written || executed != 1 {
-			t.Errorf("%v, executed %d times", err, executed)
+		if f, ok := errors.AsType[*Fault](err); !ok || f.Kind != KindSevered || !f.Written || !st.Written || executed.Load() != 1 {
+			t.Errorf("%v, executed %d times", err, executed.Load())
 		}
 	})
 	t.Run("given up", func(t *testing.T) {
