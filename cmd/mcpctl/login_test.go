@@ -41,7 +41,8 @@ func loginHere(ctx context.Context, t *testing.T, limit time.Duration, env map[s
 	return code, out.String(), errOut.String()
 }
 
-func serveLogin(t *testing.T, name string) *faultlab.Server {
+// serveCase serves a case of the laboratory over HTTP, until the test ends.
+func serveCase(t *testing.T, name string) *faultlab.Server {
 	t.Helper()
 	c, ok := faultlab.Find(name)
 	if !ok {
@@ -57,7 +58,7 @@ func serveLogin(t *testing.T, name string) *faultlab.Server {
 
 // TestALoginThatNobodyFinishesEndsInTime is somebody who closes the tab.
 func TestALoginThatNobodyFinishesEndsInTime(t *testing.T) {
-	server := serveLogin(t, "oauth-full-chain")
+	server := serveCase(t, "oauth-full-chain")
 	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
 	code, out, errOut := loginHere(t.Context(), t, 300*time.Millisecond, nil, "login", server.URL, "-o", "json")
 	var doc struct {
@@ -83,7 +84,7 @@ func TestNothingIsLeftOfALogin(t *testing.T) {
 	if _, err := exec.LookPath("curl"); err != nil {
 		t.Skip("there is no curl")
 	}
-	server := serveLogin(t, "oauth-full-chain")
+	server := serveCase(t, "oauth-full-chain")
 	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
 	env := map[string]string{"BROWSER": "curl -sSL -o " + os.DevNull}
 	for _, args := range [][]string{{"login", "--browser"}, {"tools", "--browser"}} {
@@ -101,7 +102,7 @@ func TestNothingIsLeftOfALogin(t *testing.T) {
 // TestALoginTakesTheAddressFromAPipe is a program that drives mcpctl, and opens the address by itself.
 func TestALoginTakesTheAddressFromAPipe(t *testing.T) {
 	t.Parallel()
-	server, home := serveLogin(t, "oauth-full-chain"), t.TempDir()
+	server, home := serveCase(t, "oauth-full-chain"), t.TempDir()
 	cmd := exec.CommandContext(t.Context(), "mcpctl", "login", "--no-browser", server.URL)
 	cmd.Env = append(os.Environ(), "HOME="+home, "XDG_CONFIG_HOME="+home, "XDG_DATA_HOME="+filepath.Join(home, "data"), "MCPCTL_CREDENTIALS=file")
 	stdin, err := cmd.StdinPipe()

@@ -13,24 +13,7 @@ import (
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/mcpctl/mcpctl/internal/faultlab"
 )
-
-// serveCase starts a case of the laboratory until the test ends.
-func serveCase(t *testing.T, name string) *faultlab.Server {
-	t.Helper()
-	c, ok := faultlab.Find(name)
-	if !ok {
-		t.Fatalf("no case %s", name)
-	}
-	server, err := c.Serve(faultlab.HTTPOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = server.Close() })
-	return server
-}
 
 // loginOn is mcpctl on a terminal whose credentials are files, without a display.
 func loginOn(t *testing.T, home string, env []string, args ...string) *terminal {

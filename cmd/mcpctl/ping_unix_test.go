@@ -15,8 +15,6 @@ import (
 	"testing"
 	"time"
 	"unicode/utf8"
-
-	"github.com/mcpctl/mcpctl/internal/faultlab"
 )
 
 // pingTime bounds the wait for a line of ping: a busy machine takes its time to start a server.
@@ -270,7 +268,7 @@ func TestNoLineOfPingIsWiderThanTheTerminal(t *testing.T) {
 	t.Parallel()
 	for _, columns := range []uint16{24, 40, 80} {
 		for _, name := range []string{"session-404-restart", "session-always-dead", "ping-odd-error"} {
-			server := serveFault(t, name)
+			server := serveCase(t, name).URL
 			_, out := onTerminalOf(t, columns, t.TempDir(), "ping", server, "-c", "3", "-i", "10ms").end()
 			plain := regexp.MustCompile(`\x1b\[[0-9;]*[mK]|.*\r`).ReplaceAllString(out, "")
 			for line := range strings.Lines(plain) {
@@ -285,21 +283,6 @@ func TestNoLineOfPingIsWiderThanTheTerminal(t *testing.T) {
 			}
 		}
 	}
-}
-
-// serveFault serves a case of the laboratory over HTTP.
-func serveFault(t *testing.T, name string) (url string) {
-	t.Helper()
-	c, ok := faultlab.Find(name)
-	if !ok {
-		t.Fatalf("no case %q", name)
-	}
-	server, err := c.Serve(faultlab.HTTPOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = server.Close() })
-	return server.URL
 }
 
 // TestALiveLineWhileReconnecting tells what is going on while a server is away, and makes room for the lines that follow.

@@ -961,3 +961,17 @@ func TestLoginThatCannotBeKept(t *testing.T) {
 		t.Error("a refresh token was used twice")
 	}
 }
+
+// TestSilentServer shows a server that takes connections and says nothing: the login ends within its bound, and says so.
+func TestSilentServer(t *testing.T) {
+	t.Parallel()
+	s := startAuthServer(t)
+	silent, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = silent.Close() }()
+	o := s.options()
+	o.Server.URL = "http://" + silent.Addr().String() + "/mcp"
+	wantError(t, New(o).Login(t.Context(), nil), Unreachable, StepChallenge, "nothing came within 10s")
+}

@@ -433,6 +433,9 @@ func (a *Authorizer) knock(ctx context.Context) (transport.Refusal, error) {
 			if ctx.Err() != nil {
 				return transport.Refusal{}, cancelled(ctx, StepChallenge)
 			}
+			if errors.Is(err, context.DeadlineExceeded) {
+				return transport.Refusal{}, failure(StepChallenge, Unreachable, err, "the server does not answer: nothing came within %s", knockBound)
+			}
 			return transport.Refusal{}, failure(StepChallenge, Unreachable, err, "the server cannot be reached: %v", because(err))
 		}
 		_ = resp.Body.Close()
