@@ -98,10 +98,15 @@ func colorNames() []string {
 	return []string{iostreams.ColorAuto, iostreams.ColorAlways, iostreams.ColorNever}
 }
 
-// completeFlagWith completes the values of a flag that is defined. The lines of a shell each have commands of their own, and
-// cobra would hold on to the flags of all of them: they are completed by others, which are made once.
+// completes reports whether the command line asks what a command line could go on with. Only then are the values of flags
+// completed: that takes a while to prepare, and cobra holds on to each flag with a completion for as long as the program runs.
+func (a *app) completes() bool {
+	return len(a.args) > 0 && (a.args[0] == cobra.ShellCompRequestCmd || a.args[0] == cobra.ShellCompNoDescRequestCmd)
+}
+
+// completeFlagWith completes the values of a flag that is defined.
 func (a *app) completeFlagWith(cmd *cobra.Command, name string, complete cobra.CompletionFunc) {
-	if a.shell == nil {
+	if a.completes() {
 		_ = cmd.RegisterFlagCompletionFunc(name, complete) // it is defined
 	}
 }

@@ -24,6 +24,7 @@ func extraCommands() []*cobra.Command {
 		Hidden:  true,
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			finishFlags(cmd.Root())
 			return generateDocs(cmd.Root(), args[0])
 		},
 	}}

@@ -128,7 +128,7 @@ func newRootCmd(a *app) *cobra.Command {
 	root.AddCommand(status)
 	root.AddCommand(extraCommands()...)
 	root.InitDefaultHelpFlag()
-	if a.shell == nil { // whose lines each have commands of their own, and complete otherwise
+	if a.completes() {
 		finishFlags(root)
 	}
 	return root

@@ -149,10 +149,10 @@ func TestFlagsAreCompleted(t *testing.T) {
 		{[]string{"add", "-t", ""}, []string{"auto", "http", "sse", "stdio"}},
 	} {
 		ios, _, out, _ := iostreams.Test()
-		a := newApp(process{io: ios, lookup: func(string) (string, bool) { return t.TempDir(), true }})
+		words := append([]string{cobra.ShellCompNoDescRequestCmd}, c.words...)
+		a := newApp(process{args: words, io: ios, lookup: func(string) (string, bool) { return t.TempDir(), true }})
 		root := newRootCmd(a)
-		finishFlags(root)
-		root.SetArgs(append([]string{cobra.ShellCompNoDescRequestCmd}, c.words...))
+		root.SetArgs(words)
 		if err := root.Execute(); err != nil {
 			t.Fatal(err)
 		}

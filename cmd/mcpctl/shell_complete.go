@@ -150,7 +150,7 @@ func (sh *shellState) tree() *cobra.Command {
 		streams.Out, streams.Err, streams.In = io.Discard, io.Discard, strings.NewReader("")
 		p.io = &streams
 		a := newApp(p)
-		a.redact, a.keyring, a.args = sh.a.redact, sh.a.keyring, nil
+		a.redact, a.keyring, a.args = sh.a.redact, sh.a.keyring, []string{cobra.ShellCompRequestCmd}
 		a.dialers.Do(func() { a.fresh, a.quick = sh.a.fresh, sh.a.quick })
 		sh.trunk = newRootCmd(a)
 		sh.extend(sh.trunk)

@@ -468,10 +468,9 @@ func TestAShellDoesNotGrow(t *testing.T) {
 }
 
 // TestLinesLeaveNothingBehind makes the commands of many lines: what a library remembers of them would be there for as long as
-// the shell is.
+// the program is.
 func TestLinesLeaveNothingBehind(t *testing.T) {
 	a, _ := newTestApp(t)
-	a.shell = &shellState{a: a}
 	held := func(lines int) int64 {
 		for range lines {
 			newRootCmd(a)
