@@ -6,7 +6,6 @@ import (
 	"archive/tar"
 	"archive/zip"
 	"bytes"
-	"compress/gzip"
 	"crypto/sha256"
 	"encoding/json"
 	"errors"
@@ -171,25 +170,23 @@ func untar(t *testing.T, r io.Reader) places {
 
 func untarFile(t *testing.T, name string) places {
 	t.Helper()
-	f, err := os.Open(name)
+	data, err := os.ReadFile(name)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer f.Close()
-	z, err := gzip.NewReader(f)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return untar(t, z)
+	return untar(t, gunzip(t, data))
 }
 
 func unzipFile(t *testing.T, name string) places {
 	t.Helper()
-	z, err := zip.OpenReader(name)
+	data, err := os.ReadFile(name)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer z.Close()
+	z, err := zip.NewReader(bytes.NewReader(data), int64(len(data)))
+	if err != nil {
+		t.Fatal(err)
+	}
 	found := places{}
 	for _, f := range z.File {
 		r, err := f.Open()

@@ -53,7 +53,7 @@ func clone(t *testing.T, tag string) (dir, commit, date string) {
 	git := func(args ...string) string {
 		return command(t, dir, nil, "git", append([]string{"-c", "user.name=A", "-c", "user.email=a@example.com"}, args...)...)
 	}
-	for _, old := range strings.Fields(git("tag", "--points-at", "HEAD")) {
+	for old := range strings.FieldsSeq(git("tag", "--points-at", "HEAD")) {
 		git("tag", "-d", old)
 	}
 	git("tag", "-a", "-m", tag, tag)
