@@ -16,7 +16,7 @@ import (
 //	go run -tags gendocs ./cmd/mcpctl gendocs build
 //
 // It is not part of the program that is shipped.
-func extraCommands() []*cobra.Command {
+func extraCommands(a *app) []*cobra.Command {
 	return []*cobra.Command{{
 		Use:     "gendocs DIR",
 		Short:   "Write man pages and completion scripts below a directory",
@@ -24,6 +24,7 @@ func extraCommands() []*cobra.Command {
 		Hidden:  true,
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			a.defineFlagsBelow(cmd.Root())
 			finishFlags(cmd.Root())
 			return generateDocs(cmd.Root(), args[0])
 		},
