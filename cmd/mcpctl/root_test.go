@@ -209,7 +209,7 @@ func TestTopicsExplainSharedFlags(t *testing.T) {
 			if !regexp.MustCompile(`(?m)^ +(-\w, )?--` + f.Name + `[ \[]`).MatchString(text) {
 				t.Errorf("%s: no topic explains --%s", cmd.CommandPath(), f.Name)
 			}
-			if known := connectingFlags().Lookup(f.Name); known != nil && explained(known).Usage != f.Usage {
+			if known := connectingFlags().Lookup(f.Name); known != nil && explained(known).Usage != explained(f).Usage {
 				t.Errorf("%s: --%s says %q here, and %q in the topic", cmd.CommandPath(), f.Name, f.Usage, explained(known).Usage)
 			}
 		})
