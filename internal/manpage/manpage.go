@@ -141,7 +141,7 @@ func blocks(text string) []block {
 		}
 		margin, indented = nil, nil
 	}
-	for _, l := range strings.Split(strings.Trim(text, "\n"), "\n") {
+	for l := range strings.SplitSeq(strings.Trim(text, "\n"), "\n") {
 		l = strings.TrimRight(l, " ")
 		switch {
 		case l == "":
