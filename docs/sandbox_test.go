@@ -29,8 +29,10 @@ const (
 	// version is what the program says of itself.
 	version = "1.0.0"
 
-	// commandLimit is how long a command of a page may take, on a machine that does much else.
-	commandLimit = time.Minute
+	// commandLimit is how long a command of a page may take, on a machine that does much else. In a clone it may have
+	// to build the program, and has buildLimit.
+	commandLimit = 40 * time.Second
+	buildLimit   = 5 * time.Minute
 )
 
 // sandbox is a machine for the commands of one page.
@@ -42,6 +44,9 @@ type sandbox struct {
 	programs  map[string]string // of this package: name to executable
 	path      string            // what follows the sandbox on the PATH
 
+	env   []string // more of it
+	limit time.Duration
+
 	repository string // what stand-ins may look at
 }
 
@@ -51,7 +56,7 @@ func newSandbox(ctx context.Context, programs map[string]string) (*sandbox, erro
 	if err != nil {
 		return nil, err
 	}
-	s := &sandbox{programs: programs, path: "/usr/bin:/bin", repository: repository}
+	s := &sandbox{programs: programs, path: "/usr/bin:/bin", repository: repository, limit: commandLimit}
 	for s.home == "" {
 		var name [3]byte
 		for i := range name {
@@ -212,25 +217,25 @@ trap 'echo $? >%[1]s/code; export -p >%[1]s/env; pwd >%[1]s/cwd' EXIT
 	if err := os.WriteFile(script, []byte(wrapped), 0o600); err != nil {
 		return 0, nil, err
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, commandLimit, fmt.Errorf("it has not ended in %s", commandLimit))
+	ctx, cancel := context.WithTimeoutCause(ctx, s.limit, fmt.Errorf("it has not ended in %s", s.limit))
 	defer cancel()
 	cmd := exec.CommandContext(ctx, "bash", "--noprofile", "--norc", script)
 	cmd.Dir = s.home
-	cmd.Env = []string{
+	cmd.Env = append([]string{
 		"HOME=" + s.home, "USER=me", "LANG=C.UTF-8", "TERM=xterm", "NO_COLOR=1", "SHELL=/bin/bash",
 		"PATH=" + s.stand + ":" + s.bin + ":" + s.path, "MCPCTL_CREDENTIALS=file", "REPOSITORY=" + s.repository,
-		"HTTPS_PROXY=http://" + s.world.at, "HTTP_PROXY=http://" + s.world.at,
+		"HTTPS_PROXY=http://" + s.world.at, "HTTP_PROXY=http://" + s.world.at, "NO_PROXY=localhost,127.0.0.1",
 		"SSL_CERT_FILE=" + filepath.Join(s.state, "ca.pem"), "CURL_CA_BUNDLE=" + filepath.Join(s.state, "ca.pem"),
-	}
+	}, s.env...)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 	var shown *screen
 	if h.terminal {
-		shown, err = onTerminal(cmd, h)
+		shown, err = onTerminal(ctx, cmd, h)
 	} else {
 		shown = &screen{}
 		cmd.Stdout, cmd.Stderr = shown, shown
-		cmd.WaitDelay = commandLimit // for children that hold the pipe
+		cmd.WaitDelay = time.Second // for children that hold the pipe
 		err = cmd.Run()
 	}
 	if ctx.Err() != nil {
@@ -248,7 +253,7 @@ trap 'echo $? >%[1]s/code; export -p >%[1]s/env; pwd >%[1]s/cwd' EXIT
 }
 
 // onTerminal runs a command whose output is a terminal; its input is one, too, if a person answers.
-func onTerminal(cmd *exec.Cmd, h how) (*screen, error) {
+func onTerminal(ctx context.Context, cmd *exec.Cmd, h how) (*screen, error) {
 	shown := &screen{}
 	terminal, tty, err := pty.Open()
 	if err != nil {
@@ -268,6 +273,7 @@ func onTerminal(cmd *exec.Cmd, h how) (*screen, error) {
 	if err != nil {
 		return shown, err
 	}
+	defer context.AfterFunc(ctx, func() { _ = terminal.Close() })() // whoever still holds it
 	answers := h.answers
 	buffer := make([]byte, 4096)
 	for {
