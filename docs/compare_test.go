@@ -23,6 +23,8 @@ var volatile = []struct {
 	{regexp.MustCompile(`\b(process group|process|pid|PID) \d+`), "$1 N"},
 	{regexp.MustCompile(`\bsession [0-9A-Za-z-]{4,}…`), "session ID…"},
 	{regexp.MustCompile(`"[0-9A-Z]{26}"`), `"ID"`},
+	{regexp.MustCompile(`/authorize\?\S+`), "/authorize?QUERY"},
+	{regexp.MustCompile(`/credentials/\S+`), "/credentials/FILE"},
 	{regexp.MustCompile(`mcpctl-demo \S+`), "mcpctl-demo VERSION"},
 	{regexp.MustCompile(`\bgo1\.\d+(\.\d+)?\b`), "goN"},
 	{regexp.MustCompile(`[█▉▊▋▌▍▎▏]+`), "█"},

@@ -377,6 +377,7 @@ func (r *reader) console(ctx context.Context, i item) {
 		}
 		h.columns = uint16(n)
 	}
+	_, h.person = i.option("person")
 	for _, o := range i.options {
 		if o.verb != "answer" {
 			continue
@@ -393,6 +394,7 @@ func (r *reader) console(ctx context.Context, i item) {
 		default:
 			types += "\r"
 		}
+		h.person = true
 		h.answers = append(h.answers, answer{when, types})
 	}
 	_, varies := i.option("varies")

@@ -40,7 +40,7 @@ func (i item) option(verb string) (string, bool) {
 }
 
 // ofBlocks are the directives that belong to the block that follows. The others stand by themselves.
-var ofBlocks = []string{"exits", "answer", "not run", "varies", "columns", "example", "with"}
+var ofBlocks = []string{"exits", "answer", "person", "not run", "varies", "columns", "example", "with"}
 
 // byThemselves are the others. "file" is either: with lines of its own it stands by itself.
 var byThemselves = []string{"serve", "stop", "program", "env", "run", "fresh", "file"}

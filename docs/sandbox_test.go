@@ -198,9 +198,15 @@ func (s *sandbox) directory() string {
 // answer is what a person types when the terminal's last line ends in a text.
 type answer struct{ when, types string }
 
+// fits reports whether the last line of the terminal is what the person waits for. Who interrupts does so anywhere.
+func (a answer) fits(line string) bool {
+	return strings.HasSuffix(line, a.when) || a.types == "\x03" && strings.Contains(line, a.when)
+}
+
 // how is what a block says of its commands.
 type how struct {
 	terminal bool // output goes to a terminal
+	person   bool // and input comes from one
 	columns  uint16
 	answers  []answer
 }
@@ -262,7 +268,7 @@ func onTerminal(ctx context.Context, cmd *exec.Cmd, h how) (*screen, error) {
 	defer func() { _ = terminal.Close() }()
 	err = pty.Setsize(terminal, &pty.Winsize{Rows: 24, Cols: h.columns})
 	cmd.Stdout, cmd.Stderr = tty, tty
-	if len(h.answers) > 0 {
+	if h.person {
 		cmd.Stdin = tty
 	}
 	cmd.SysProcAttr.Setctty, cmd.SysProcAttr.Ctty = true, 1
@@ -279,7 +285,7 @@ func onTerminal(ctx context.Context, cmd *exec.Cmd, h how) (*screen, error) {
 	for {
 		n, err := terminal.Read(buffer)
 		_, _ = shown.Write(buffer[:n])
-		if len(answers) > 0 && strings.HasSuffix(shown.last(), answers[0].when) {
+		if len(answers) > 0 && answers[0].fits(shown.last()) {
 			if _, err := io.WriteString(terminal, answers[0].types); err != nil {
 				return shown, err
 			}
