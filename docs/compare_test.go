@@ -17,6 +17,7 @@ var volatile = []struct {
 	{regexp.MustCompile(`\b\d\d:\d\d(:\d\d(\.\d+)?)?\b`), "TIME"},
 	{regexp.MustCompile(`\b\d{4}-\d\d-\d\d\b`), "DATE"},
 	{regexp.MustCompile(`\d+(\.\d+)? (ns|µs|ms|s|m|min|h)\b( \d+ (s|min)\b)?`), "TIME"},
+	{regexp.MustCompile(`(stdio +)/\S+( d\S*)? +TIME`), "${1}PROGRAM TIME"}, // go run builds it where it likes
 	{regexp.MustCompile(`("\w+_ms"): ?[\d.e-]+`), "$1: TIME"},
 	{regexp.MustCompile(`\btime="[\d.]+"`), `time="TIME"`},
 	{regexp.MustCompile(`(127\.0\.0\.1|\[::1\]|localhost):\d{4,5}\b`), "$1:PORT"},

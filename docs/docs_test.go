@@ -249,7 +249,7 @@ func (r *reader) directive(ctx context.Context, i item) error {
 	s := r.sandbox
 	switch i.verb {
 	case "serve":
-		return s.world.serve(ctx, i.rest, s.real)
+		return s.world.serve(ctx, i.rest, s.below)
 	case "stop":
 		return s.world.stop(i.rest)
 	case "program":

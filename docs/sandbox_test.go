@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/creack/pty"
+	"golang.org/x/sys/unix"
 )
 
 const (
@@ -140,6 +141,17 @@ func (s *sandbox) close() error {
 	return os.RemoveAll(s.home)
 }
 
+// below returns the path of a file that a page names: below ~, or in the current directory.
+func (s *sandbox) below(name string) string {
+	if rest, ok := strings.CutPrefix(name, "~/"); ok {
+		return filepath.Join(s.home, rest)
+	}
+	if filepath.IsAbs(name) {
+		return s.real(name)
+	}
+	return filepath.Join(s.directory(), name)
+}
+
 // real puts what is there in the place of what the page names.
 func (s *sandbox) real(text string) string {
 	text = strings.ReplaceAll(strings.ReplaceAll(text, pageHome, s.home), pageBin, s.bin)
@@ -171,11 +183,7 @@ func (s *sandbox) program(name, script string) error {
 
 // file writes a file, relative to the current directory or below ~.
 func (s *sandbox) file(name string, lines []string) error {
-	if rest, ok := strings.CutPrefix(name, "~/"); ok {
-		name = filepath.Join(s.home, rest)
-	} else if !filepath.IsAbs(name) {
-		name = filepath.Join(s.directory(), name)
-	}
+	name = s.below(name)
 	if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
 		return err
 	}
@@ -286,6 +294,9 @@ func onTerminal(ctx context.Context, cmd *exec.Cmd, h how) (*screen, error) {
 		n, err := terminal.Read(buffer)
 		_, _ = shown.Write(buffer[:n])
 		if len(answers) > 0 && answers[0].fits(shown.last()) {
+			if answers[0].types != "\x03" {
+				listens(ctx, terminal)
+			}
 			if _, err := io.WriteString(terminal, answers[0].types); err != nil {
 				return shown, err
 			}
@@ -300,4 +311,24 @@ func onTerminal(ctx context.Context, cmd *exec.Cmd, h how) (*screen, error) {
 		err = fmt.Errorf("nothing asked for %q", answers[0].when)
 	}
 	return shown, err
+}
+
+// listens waits until a program reads the keys itself. One that leaves that to the terminal never does, so it is not waited
+// for long.
+func listens(ctx context.Context, terminal *os.File) {
+	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
+	defer cancel()
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		settings, err := unix.IoctlGetTermios(int(terminal.Fd()), unix.TCGETS)
+		if err != nil || settings.Lflag&unix.ECHO == 0 {
+			return
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+	}
 }
