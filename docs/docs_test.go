@@ -38,10 +38,9 @@ var generated = []string{"../docs/checks.md", "../docs/faults.md", "../docs/find
 var notRun = map[string][]string{
 	"README.md": {
 		"brew install --cask mcpctl/tap/mcpctl",
-		"sudo dpkg -i mcpctl_*_linux_amd64.deb",
-		"sudo rpm -i mcpctl_*_linux_amd64.rpm",
-		"sudo apk add --allow-untrusted mcpctl_*_linux_amd64.apk",
-		"tar xzf mcpctl_*_linux_amd64.tar.gz && sudo install mcpctl /usr/local/bin",
+		"sudo dpkg -i mcpctl_1.0.0_linux_amd64.deb",
+		"sudo rpm -i mcpctl_1.0.0_linux_amd64.rpm",
+		"sudo apk add --allow-untrusted mcpctl_1.0.0_linux_amd64.apk",
 	},
 }
 
@@ -391,6 +390,8 @@ func (r *reader) console(ctx context.Context, i item) {
 			types = "\x03"
 		case "^D":
 			types = "\x04"
+		case "Enter":
+			types = "\r"
 		default:
 			types += "\r"
 		}

@@ -287,7 +287,8 @@ func onTerminal(ctx context.Context, cmd *exec.Cmd, h how) (*screen, error) {
 	if err != nil {
 		return shown, err
 	}
-	defer context.AfterFunc(ctx, func() { _ = terminal.Close() })() // whoever still holds it
+	stop := context.AfterFunc(ctx, func() { _ = terminal.Close() }) // whoever still holds it
+	defer stop()
 	answers := h.answers
 	buffer := make([]byte, 4096)
 	for {
