@@ -35,7 +35,14 @@ const root = ".."
 var generated = []string{"../docs/checks.md", "../docs/faults.md", "../docs/findings.md"}
 
 // notRun is every command of the pages that is not run here, by page, so that none joins them unseen. The page tells why.
-var notRun = map[string][]string{}
+var notRun = map[string][]string{
+	"README.md": {
+		"brew install --cask mcpctl/tap/mcpctl",
+		"sudo dpkg -i mcpctl_1.0.0_linux_amd64.deb",
+		"sudo rpm -i mcpctl_1.0.0_linux_amd64.rpm",
+		"sudo apk add --allow-untrusted mcpctl_1.0.0_linux_amd64.apk",
+	},
+}
 
 // shortened are the blocks of which a duration is replaced by a shorter one, or whose output is not compared, with the
 // directive.
@@ -54,7 +61,7 @@ func pages(t *testing.T) []string {
 		}
 		list = append(list, found...)
 	}
-	return slices.DeleteFunc(list, func(path string) bool { return path == root+"/CHANGELOG.md" || path == root+"/README.md" })
+	return slices.DeleteFunc(list, func(path string) bool { return path == root+"/CHANGELOG.md" })
 }
 
 // sources makes the cache of test results see the code from which the programs are built.
@@ -111,7 +118,7 @@ func TestPages(t *testing.T) {
 	flags := &known{program: programs["mcpctl"], help: map[string]string{}}
 	t.Run("all", func(t *testing.T) {
 		for _, path := range pages(t) {
-			t.Run(strings.TrimPrefix(path, root+"/"), func(t *testing.T) {
+			t.Run(filepath.Base(path), func(t *testing.T) {
 				t.Parallel()
 				p, err := readPage(path)
 				if err != nil {
@@ -137,12 +144,64 @@ func TestPages(t *testing.T) {
 	})
 }
 
+var clone = flag.Bool("clone", false, "follow the README in a fresh clone, where nothing stands for git and go")
+
+// TestReadmeInAFreshClone follows the README of the last commit as a stranger would: with an empty home, the real git and the
+// real go, and the program that go install has put there. make alone only tells what it would do. What is fetched comes from this
+// repository, and modules from the cache of this machine if they are there.
+func TestReadmeInAFreshClone(t *testing.T) {
+	if !*clone {
+		t.Skip("takes a minute or more: make readme")
+	}
+	ctx := t.Context()
+	s, err := newSandbox(ctx, map[string]string{"faultlab": build(t)["faultlab"]})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.close(); err != nil {
+			t.Error(err)
+		}
+	})
+	goEnv := func(name string) string {
+		out, err := exec.CommandContext(ctx, "go", "env", name).Output()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return strings.TrimSpace(string(out))
+	}
+	s.limit = buildLimit
+	s.path = filepath.Join(goEnv("GOROOT"), "bin") + ":" + s.path
+	s.env = []string{
+		"GIT_CONFIG_COUNT=2",
+		"GIT_CONFIG_KEY_0=url.file://" + s.repository + ".insteadOf", "GIT_CONFIG_VALUE_0=https://github.com/mcpctl/mcpctl",
+		"GIT_CONFIG_KEY_1=safe.directory", "GIT_CONFIG_VALUE_1=*",
+		"GOPRIVATE=github.com/mcpctl/mcpctl", "GOSUMDB=off",
+		"GOPROXY=file://" + goEnv("GOMODCACHE") + "/cache/download|" + goEnv("GOPROXY"),
+		// The packages of other modules have been compiled for make build, and the home can be removed.
+		"GOCACHE=" + goEnv("GOCACHE"), "CGO_ENABLED=0", "GOFLAGS=-trimpath -modcacherw", "GOTOOLCHAIN=local",
+	}
+	committed := filepath.Join(t.TempDir(), "README.md")
+	text, err := exec.CommandContext(ctx, "git", "-C", root, "show", "HEAD:README.md").Output()
+	if err == nil {
+		err = os.WriteFile(committed, text, 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := readPage(committed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	(&reader{t: t, page: p, sandbox: s, clone: true}).run(ctx)
+}
+
 // reader follows a page word by word.
 type reader struct {
 	t       *testing.T
 	page    *page
 	sandbox *sandbox
-	clone   bool // a stranger's machine: nothing stands for git, go and make
+	clone   bool // a stranger's machine: nothing stands for git and go
 
 	changed map[int][]string // new lines of blocks, by the line of the fence
 	notRun  []string
@@ -189,12 +248,12 @@ func (r *reader) directive(ctx context.Context, i item) error {
 	s := r.sandbox
 	switch i.verb {
 	case "serve":
-		return s.world.serve(ctx, i.rest, s.real)
+		return s.world.serve(ctx, i.rest, s.below)
 	case "stop":
 		return s.world.stop(i.rest)
 	case "program":
 		name, script, _ := strings.Cut(i.rest, ":")
-		if r.clone && slices.Contains([]string{"git", "go", "make"}, name) {
+		if r.clone && slices.Contains([]string{"git", "go"}, name) {
 			return nil
 		}
 		return s.program(name, strings.Join(append([]string{strings.TrimSpace(script)}, i.body...), "\n"))
@@ -317,6 +376,7 @@ func (r *reader) console(ctx context.Context, i item) {
 		}
 		h.columns = uint16(n)
 	}
+	_, h.person = i.option("person")
 	for _, o := range i.options {
 		if o.verb != "answer" {
 			continue
@@ -330,9 +390,12 @@ func (r *reader) console(ctx context.Context, i item) {
 			types = "\x03"
 		case "^D":
 			types = "\x04"
+		case "Enter":
+			types = "\r"
 		default:
 			types += "\r"
 		}
+		h.person = true
 		h.answers = append(h.answers, answer{when, types})
 	}
 	_, varies := i.option("varies")
@@ -350,7 +413,7 @@ func (r *reader) console(ctx context.Context, i item) {
 		}
 		lines = append(append(lines, c.shown...), got...)
 		// An empty line before the next command is the page's own.
-		if shown := trimEmpty(c.output); !(varies && len(shown) > 0) && !sameText(shown, got) {
+		if shown := trimEmpty(c.output); (!varies || len(shown) == 0) && !sameText(shown, got) {
 			same = false
 			if !*update {
 				r.errorf(c.line, "%s: the page shows\n%s\nand it printed\n%s\n(go test ./docs -update writes it)",

@@ -14,7 +14,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log"
+	"log/slog"
 	"math/big"
 	randv2 "math/rand/v2"
 	"net"
@@ -74,7 +74,7 @@ func newWorld(ctx context.Context, caFile string) (*world, error) {
 		return nil, err
 	}
 	w.at = l.Addr().String()
-	quiet := log.New(io.Discard, "", 0) //nolint:depguard // net/http takes no other
+	quiet := slog.NewLogLogger(slog.DiscardHandler, slog.LevelError)
 	w.in = &handedOver{conns: make(chan net.Conn), done: make(chan struct{}), addr: l.Addr()}
 	w.front = &http.Server{Handler: w.forward("https"), ReadHeaderTimeout: time.Minute, ErrorLog: quiet}
 	w.proxy = &http.Server{Handler: http.HandlerFunc(w.serveProxy), ReadHeaderTimeout: time.Minute, ErrorLog: quiet}
@@ -106,7 +106,7 @@ func (w *world) certificate(hello *tls.ClientHelloInfo) (*tls.Certificate, error
 // forward sends what comes for a name to the server that stands for it.
 func (w *world) forward(scheme string) http.Handler {
 	return &httputil.ReverseProxy{
-		ErrorLog:      log.New(io.Discard, "", 0), //nolint:depguard // net/http takes no other
+		ErrorLog:      slog.NewLogLogger(slog.DiscardHandler, slog.LevelError),
 		FlushInterval: -1,
 		Rewrite: func(r *httputil.ProxyRequest) {
 			if to := w.behind(scheme, r.In.Host); to != nil {
@@ -180,7 +180,7 @@ func (h *handedOver) Addr() net.Addr { return h.addr }
 
 // serve starts what stands for a URL of the page: the demonstration server (demo, demo stateless), a case of the laboratory,
 // or the files of a directory (files DIR).
-func (w *world) serve(ctx context.Context, rest string, real func(string) string) error {
+func (w *world) serve(ctx context.Context, rest string, found func(string) string) error {
 	address, what, _ := strings.Cut(rest, " ")
 	u, err := url.Parse(address)
 	if err != nil || u.Host == "" || what == "" {
@@ -214,7 +214,7 @@ func (w *world) serve(ctx context.Context, rest string, real func(string) string
 		if err != nil {
 			return err
 		}
-		s := &http.Server{Handler: http.FileServer(http.Dir(real(words[1]))), ReadHeaderTimeout: time.Minute}
+		s := &http.Server{Handler: http.FileServer(http.Dir(found(words[1]))), ReadHeaderTimeout: time.Minute}
 		go func() { _ = s.Serve(l) }()
 		server, at = s, "http://"+l.Addr().String()
 	default:

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -39,7 +40,7 @@ func (i item) option(verb string) (string, bool) {
 }
 
 // ofBlocks are the directives that belong to the block that follows. The others stand by themselves.
-var ofBlocks = []string{"exits", "answer", "not run", "varies", "columns", "example", "with"}
+var ofBlocks = []string{"exits", "answer", "person", "not run", "varies", "columns", "example", "with"}
 
 // byThemselves are the others. "file" is either: with lines of its own it stands by itself.
 var byThemselves = []string{"serve", "stop", "program", "env", "run", "fresh", "file"}
@@ -82,7 +83,7 @@ func readPage(path string) (*page, error) {
 				}
 			}
 			first = strings.TrimSpace(first)
-			for _, verb := range append(ofBlocks, byThemselves...) {
+			for _, verb := range slices.Concat(ofBlocks, byThemselves) {
 				if rest, ok := strings.CutPrefix(first, verb); ok && (rest == "" || strings.ContainsAny(rest[:1], " :")) {
 					d.verb, d.rest = verb, strings.TrimSpace(strings.TrimPrefix(rest, ":"))
 				}
@@ -90,7 +91,7 @@ func readPage(path string) (*page, error) {
 			switch {
 			case d.verb == "":
 				return nil, fmt.Errorf("%s:%d: no directive is %q", path, d.line, first)
-			case d.verb == "file" && d.body == nil || contains(ofBlocks, d.verb):
+			case d.verb == "file" && d.body == nil || slices.Contains(ofBlocks, d.verb):
 				waiting = append(waiting, d)
 			default:
 				p.items = append(p.items, d)
@@ -103,15 +104,6 @@ func readPage(path string) (*page, error) {
 		return nil, fmt.Errorf("%s:%d: no block follows the directive %q", path, waiting[0].line, waiting[0].verb)
 	}
 	return p, nil
-}
-
-func contains(list []string, word string) bool {
-	for _, w := range list {
-		if w == word {
-			return true
-		}
-	}
-	return false
 }
 
 // command is one command line of a block, and the lines that the page shows after it.

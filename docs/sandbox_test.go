@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/creack/pty"
+	"golang.org/x/sys/unix"
 )
 
 const (
@@ -29,8 +30,10 @@ const (
 	// version is what the program says of itself.
 	version = "1.0.0"
 
-	// commandLimit is how long a command of a page may take, on a machine that does much else.
-	commandLimit = time.Minute
+	// commandLimit is how long a command of a page may take, on a machine that does much else. In a clone it may have
+	// to build the program, and has buildLimit.
+	commandLimit = 40 * time.Second
+	buildLimit   = 5 * time.Minute
 )
 
 // sandbox is a machine for the commands of one page.
@@ -42,6 +45,9 @@ type sandbox struct {
 	programs  map[string]string // of this package: name to executable
 	path      string            // what follows the sandbox on the PATH
 
+	env   []string // more of it
+	limit time.Duration
+
 	repository string // what stand-ins may look at
 }
 
@@ -51,7 +57,7 @@ func newSandbox(ctx context.Context, programs map[string]string) (*sandbox, erro
 	if err != nil {
 		return nil, err
 	}
-	s := &sandbox{programs: programs, path: "/usr/bin:/bin", repository: repository}
+	s := &sandbox{programs: programs, path: "/usr/bin:/bin", repository: repository, limit: commandLimit}
 	for s.home == "" {
 		var name [3]byte
 		for i := range name {
@@ -135,6 +141,17 @@ func (s *sandbox) close() error {
 	return os.RemoveAll(s.home)
 }
 
+// below returns the path of a file that a page names: below ~, or in the current directory.
+func (s *sandbox) below(name string) string {
+	if rest, ok := strings.CutPrefix(name, "~/"); ok {
+		return filepath.Join(s.home, rest)
+	}
+	if filepath.IsAbs(name) {
+		return s.real(name)
+	}
+	return filepath.Join(s.directory(), name)
+}
+
 // real puts what is there in the place of what the page names.
 func (s *sandbox) real(text string) string {
 	text = strings.ReplaceAll(strings.ReplaceAll(text, pageHome, s.home), pageBin, s.bin)
@@ -166,11 +183,7 @@ func (s *sandbox) program(name, script string) error {
 
 // file writes a file, relative to the current directory or below ~.
 func (s *sandbox) file(name string, lines []string) error {
-	if rest, ok := strings.CutPrefix(name, "~/"); ok {
-		name = filepath.Join(s.home, rest)
-	} else if !filepath.IsAbs(name) {
-		name = filepath.Join(s.directory(), name)
-	}
+	name = s.below(name)
 	if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
 		return err
 	}
@@ -193,9 +206,15 @@ func (s *sandbox) directory() string {
 // answer is what a person types when the terminal's last line ends in a text.
 type answer struct{ when, types string }
 
+// fits reports whether the last line of the terminal is what the person waits for. Who interrupts does so anywhere.
+func (a answer) fits(line string) bool {
+	return strings.HasSuffix(line, a.when) || a.types == "\x03" && strings.Contains(line, a.when)
+}
+
 // how is what a block says of its commands.
 type how struct {
 	terminal bool // output goes to a terminal
+	person   bool // and input comes from one
 	columns  uint16
 	answers  []answer
 }
@@ -212,25 +231,25 @@ trap 'echo $? >%[1]s/code; export -p >%[1]s/env; pwd >%[1]s/cwd' EXIT
 	if err := os.WriteFile(script, []byte(wrapped), 0o600); err != nil {
 		return 0, nil, err
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, commandLimit, fmt.Errorf("it has not ended in %s", commandLimit))
+	ctx, cancel := context.WithTimeoutCause(ctx, s.limit, fmt.Errorf("it has not ended in %s", s.limit))
 	defer cancel()
 	cmd := exec.CommandContext(ctx, "bash", "--noprofile", "--norc", script)
 	cmd.Dir = s.home
-	cmd.Env = []string{
+	cmd.Env = append([]string{
 		"HOME=" + s.home, "USER=me", "LANG=C.UTF-8", "TERM=xterm", "NO_COLOR=1", "SHELL=/bin/bash",
 		"PATH=" + s.stand + ":" + s.bin + ":" + s.path, "MCPCTL_CREDENTIALS=file", "REPOSITORY=" + s.repository,
-		"HTTPS_PROXY=http://" + s.world.at, "HTTP_PROXY=http://" + s.world.at,
+		"HTTPS_PROXY=http://" + s.world.at, "HTTP_PROXY=http://" + s.world.at, "NO_PROXY=localhost,127.0.0.1",
 		"SSL_CERT_FILE=" + filepath.Join(s.state, "ca.pem"), "CURL_CA_BUNDLE=" + filepath.Join(s.state, "ca.pem"),
-	}
+	}, s.env...)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 	var shown *screen
 	if h.terminal {
-		shown, err = onTerminal(cmd, h)
+		shown, err = onTerminal(ctx, cmd, h)
 	} else {
 		shown = &screen{}
 		cmd.Stdout, cmd.Stderr = shown, shown
-		cmd.WaitDelay = commandLimit // for children that hold the pipe
+		cmd.WaitDelay = time.Second // for children that hold the pipe
 		err = cmd.Run()
 	}
 	if ctx.Err() != nil {
@@ -248,7 +267,7 @@ trap 'echo $? >%[1]s/code; export -p >%[1]s/env; pwd >%[1]s/cwd' EXIT
 }
 
 // onTerminal runs a command whose output is a terminal; its input is one, too, if a person answers.
-func onTerminal(cmd *exec.Cmd, h how) (*screen, error) {
+func onTerminal(ctx context.Context, cmd *exec.Cmd, h how) (*screen, error) {
 	shown := &screen{}
 	terminal, tty, err := pty.Open()
 	if err != nil {
@@ -257,7 +276,7 @@ func onTerminal(cmd *exec.Cmd, h how) (*screen, error) {
 	defer func() { _ = terminal.Close() }()
 	err = pty.Setsize(terminal, &pty.Winsize{Rows: 24, Cols: h.columns})
 	cmd.Stdout, cmd.Stderr = tty, tty
-	if len(h.answers) > 0 {
+	if h.person {
 		cmd.Stdin = tty
 	}
 	cmd.SysProcAttr.Setctty, cmd.SysProcAttr.Ctty = true, 1
@@ -268,12 +287,17 @@ func onTerminal(cmd *exec.Cmd, h how) (*screen, error) {
 	if err != nil {
 		return shown, err
 	}
+	stop := context.AfterFunc(ctx, func() { _ = terminal.Close() }) // whoever still holds it
+	defer stop()
 	answers := h.answers
 	buffer := make([]byte, 4096)
 	for {
 		n, err := terminal.Read(buffer)
 		_, _ = shown.Write(buffer[:n])
-		if len(answers) > 0 && strings.HasSuffix(shown.last(), answers[0].when) {
+		if len(answers) > 0 && answers[0].fits(shown.last()) {
+			if answers[0].types != "\x03" {
+				listens(ctx, terminal)
+			}
 			if _, err := io.WriteString(terminal, answers[0].types); err != nil {
 				return shown, err
 			}
@@ -288,4 +312,24 @@ func onTerminal(cmd *exec.Cmd, h how) (*screen, error) {
 		err = fmt.Errorf("nothing asked for %q", answers[0].when)
 	}
 	return shown, err
+}
+
+// listens waits until a program reads the keys itself. One that leaves that to the terminal never does, so it is not waited
+// for long.
+func listens(ctx context.Context, terminal *os.File) {
+	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
+	defer cancel()
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		settings, err := unix.IoctlGetTermios(int(terminal.Fd()), unix.TCGETS)
+		if err != nil || settings.Lflag&unix.ECHO == 0 {
+			return
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+	}
 }
