@@ -51,6 +51,10 @@ build: ## Build build/mcpctl for this machine
 test: ## Run the tests (no Node, no network beyond this machine)
 	$(GO) test -timeout 45m -parallel $(PARALLEL) $(TESTFLAGS) ./...
 
+.PHONY: readme
+readme: ## Follow the README, word by word, in a fresh clone with an empty home
+	$(GO) test -count=1 -v -run '^TestReadmeInAFreshClone$$' ./docs -clone
+
 .PHONY: soak
 soak: ## Kill sessions under load for minutes; SOAKFLAGS='-chaos.seed N' does a run again
 	$(GO) test -timeout 30m -count=1 -v -run '^TestChaos' ./pkg/session -chaos.long $(SOAKFLAGS)
@@ -73,7 +77,7 @@ fuzz: ## Run every fuzz test for FUZZTIME (10s)
 
 .PHONY: update
 update: ## Write the golden files anew; read the difference before you commit it
-	$(GO) test ./cmd/mcpctl ./internal/render -update
+	$(GO) test ./cmd/mcpctl ./internal/render ./docs -update
 
 .PHONY: lint
 lint: $(GOLANGCI) ## Check rules, formatting, other platforms and go.mod
@@ -138,7 +142,7 @@ release: $(GORELEASER) $(SYFT) $(COSIGN) ## Publish the tag that is checked out;
 	PATH="$(CURDIR)/$(dir $(SYFT)):$(CURDIR)/$(dir $(COSIGN)):$$PATH" $(GORELEASER) release --clean
 
 .PHONY: check
-check: test lint e2e conformance bench release-check ## Run all that has to pass before a change lands
+check: test lint readme e2e conformance bench release-check ## Run all that has to pass before a change lands
 
 $(GOLANGCI):
 	GOBIN=$(CURDIR)/$(@D) $(GO) install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(GOLANGCI_VERSION)
