@@ -232,7 +232,7 @@ func (p places) check(t *testing.T, d dist, want map[string]fs.FileMode) {
 // pages are the names of the man pages, from what was generated for the archives.
 func pages(t *testing.T) []string {
 	t.Helper()
-	found, err := filepath.Glob("../build/man/*.1")
+	found, err := filepath.Glob("../build/man/*.[1-9]")
 	if err != nil || len(found) < 20 {
 		t.Fatalf("build/man has %d pages, %v", len(found), err)
 	}

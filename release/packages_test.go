@@ -36,7 +36,7 @@ func installed(t *testing.T, format string) map[string]fs.FileMode {
 		want["usr/share/licenses/mcpctl/LICENSE"] = 0o644
 	}
 	for _, page := range pages(t) {
-		want["usr/share/man/man1/"+page+".gz"] = 0o644
+		want["usr/share/man/man"+page[len(page)-1:]+"/"+page+".gz"] = 0o644
 	}
 	return want
 }

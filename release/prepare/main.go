@@ -58,7 +58,7 @@ func prepare(ctx context.Context, out, version, date string) error {
 		"copyright":              []byte(debianCopyright),
 		"lintian-overrides":      []byte(lintianOverrides),
 	}
-	pages, err := filepath.Glob(filepath.Join(out, "man", "*.1"))
+	pages, err := filepath.Glob(filepath.Join(out, "man", "*.[1-9]"))
 	if err != nil {
 		return err
 	}
