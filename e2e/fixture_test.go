@@ -30,8 +30,9 @@ import (
 )
 
 const (
-	// commandTime bounds one command line: npx on a busy machine takes seconds to start.
-	commandTime = 60 * time.Second
+	// commandTime bounds one command line: npx on a busy machine takes seconds to start, and a part of the tests starts it again
+	// and again.
+	commandTime = 2 * time.Minute
 	// startTime bounds the start of a server.
 	startTime = 30 * time.Second
 	// endTime bounds the end of processes that are being ended.
@@ -726,9 +727,9 @@ func (r *remote) wantsSessions(opened int) {
 	}, func() bool { return r.ended() == r.opened() })
 }
 
-// entry is the server as an entry of the configuration.
+// entry is the server as an entry of the configuration. A replacement is waited for as long as the server may take to start.
 func (r *remote) entry() config.Server {
-	return config.Server{Name: "every", URL: r.url, Transport: config.TransportAuto, Enabled: true}
+	return config.Server{Name: "every", URL: r.url, Transport: config.TransportAuto, Enabled: true, SessionWait: startTime}
 }
 
 // process is one that runs.
