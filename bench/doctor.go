@@ -38,23 +38,23 @@ const (
 // runsOfMany is how often those are examined: each run takes seconds.
 const runsOfMany = 5
 
-// benchDoctor measures doctor, and returns what has grown above the highest ratio, if there is one.
-func benchDoctor(ctx context.Context, w io.Writer, s setting, most float64) (above []string, err error) {
+// benchDoctor measures doctor.
+func benchDoctor(ctx context.Context, w io.Writer, s setting) (err error) {
 	lab, err := build(ctx, s.dir, "./internal/faultlab/cmd/faultlab")
 	if err != nil {
-		return nil, err
+		return err
 	}
 	var open servers
 	defer func() { err = errors.Join(err, open.close()) }()
 	silent, err := open.serve("init-never")
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if err := benchOne(ctx, w, s, lab, silent); err != nil {
-		return nil, err
+		return err
 	}
 	_, _ = fmt.Fprintln(w)
-	return benchMany(ctx, w, s, &open, most)
+	return benchMany(ctx, w, s, &open)
 }
 
 // benchOne measures doctor on one server: a healthy one beside the call that a bare program makes, and one that never
@@ -64,7 +64,7 @@ func benchOne(ctx context.Context, w io.Writer, s setting, lab, silent string) e
 	_, _ = fmt.Fprintln(table, "\tdoctor\tbare call, or limit\tratio\taim\t")
 	_, _ = fmt.Fprintln(table, "\tms\tms\ttime\tms\t")
 	limits := []string{"--connect-timeout", hangLimit.String(), "--timeout", hangLimit.String()}
-	calls := s.calls()
+	calls := s.pairs()
 	for _, c := range []struct {
 		name   string
 		doctor []string
@@ -104,14 +104,14 @@ func benchOne(ctx context.Context, w io.Writer, s setting, lab, silent string) e
 }
 
 // benchMany measures doctor on many servers of mixed health beside few of them.
-func benchMany(ctx context.Context, w io.Writer, s setting, open *servers, most float64) (above []string, err error) {
+func benchMany(ctx context.Context, w io.Writer, s setting, open *servers) (err error) {
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	_, _ = fmt.Fprintf(table, "servers of mixed health, %d at a time\t%d\t%d\tratio\taim\t\n", parallel, many, few)
 	var configs [2]string
 	numbers := [2]int{many, few}
 	for i, n := range numbers {
 		if configs[i], err = s.configure(open, n); err != nil {
-			return nil, err
+			return err
 		}
 	}
 	var all [2][]figures
@@ -119,7 +119,7 @@ func benchMany(ctx context.Context, w io.Writer, s setting, open *servers, most 
 		for i, n := range numbers {
 			f, err := s.examine(ctx, []string{"--config", configs[i], "--parallel", fmt.Sprint(parallel)}, n, n*broken/inTen)
 			if err != nil {
-				return nil, fmt.Errorf("%d servers: %w", n, err)
+				return fmt.Errorf("%d servers: %w", n, err)
 			}
 			if run > 0 {
 				all[i] = append(all[i], f)
@@ -129,10 +129,8 @@ func benchMany(ctx context.Context, w io.Writer, s setting, open *servers, most 
 	a, b := medians(all[0]), medians(all[1])
 	_, _ = fmt.Fprintf(table, "time, ms\t%.0f\t%.0f\t%.2f\t< %d\t\n", a.ms, b.ms, a.ms/b.ms, many/few)
 	_, _ = fmt.Fprintf(table, "peak memory, MiB\t%.1f\t%.1f\t%.2f\tflat\t\n", a.mib, b.mib, a.mib/b.mib)
-	if most > 0 && a.mib/b.mib > most {
-		above = append(above, fmt.Sprintf("the peak memory of doctor with %d servers", many))
-	}
-	return above, table.Flush()
+	s.judge(fmt.Sprintf("the peak memory of doctor with %d servers", many), a.mib/b.mib)
+	return table.Flush()
 }
 
 // examine runs doctor and wants so many servers in its report, so many of them failed.

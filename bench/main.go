@@ -4,9 +4,9 @@
 // hangs beside its limit, and on 200 servers of mixed health beside 20. In between it takes results of 50 MB and tells the
 // peak memory as a multiple of the result, and measures calls through one shell beside a process for each.
 //
-//	go run ./bench [-doctor] [-shell] [-calls N] [-runs N] [-max RATIO]
+//	go run ./bench [-only PART,…] [-quick] [-calls N] [-runs N] [-max RATIO]
 //
-// With -doctor or -shell that part alone is run. With -max the exit code is 1 if a ratio of a call, or that of doctor's peak
+// With -only these parts alone are run. With -max the exit code is 1 if a ratio of a call, or that of doctor's peak
 // memory, is above it.
 package main
 
@@ -32,13 +32,14 @@ func main() {
 	if len(os.Args) > 2 && os.Args[1] == measureWord {
 		os.Exit(measure(os.Args[2:]))
 	}
-	runs := flag.Int("runs", 30, "how often each program is run")
-	most := flag.Float64("max", 0, "the highest ratio that is accepted, 0 for any")
-	doctor := flag.Bool("doctor", false, "measure doctor alone")
-	shell := flag.Bool("shell", false, "measure the shell alone")
-	calls := flag.Int("calls", 1000, "how many calls go through the shell, 0 for none")
+	var s setting
+	flag.IntVar(&s.runs, "runs", 30, "how often each program is run")
+	flag.Float64Var(&s.most, "max", 0, "the highest ratio that is accepted, 0 for any")
+	flag.IntVar(&s.calls, "calls", 1000, "how many calls go through the shell")
+	flag.BoolVar(&s.quick, "quick", false, "few runs of each")
+	only := flag.String("only", "", "measure these parts alone, with commas between")
 	flag.Parse()
-	if err := run(context.Background(), os.Stdout, *runs, *most, *doctor, *calls, *shell); err != nil {
+	if err := run(context.Background(), os.Stdout, s, *only); err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(1)
 	}
@@ -59,29 +60,80 @@ type setting struct {
 	dir          string
 	mcpctl, bare string
 	// url is where the demonstration server listens.
-	url  string
+	url string
+	// runs is how often a program is run that takes milliseconds.
 	runs int
+	// calls is how many go through one shell.
+	calls int
+	// quick asks for little: the figures matter less than that all is tried.
+	quick bool
+	// most is the highest ratio that is accepted, 0 for any.
+	most float64
+	// above are the names of what was above that.
+	above *[]string
+}
+
+// judge takes down what is above the highest ratio that is accepted.
+func (s setting) judge(name string, ratio float64) {
+	if s.most > 0 && ratio > s.most {
+		*s.above = append(*s.above, fmt.Sprintf("%s: %.2f", name, ratio))
+	}
 }
 
 // calls are the programs that do the same: over HTTP and over stdio.
-func (s setting) calls() []pair {
+func (s setting) pairs() []pair {
 	return []pair{
 		{"call over HTTP", []string{s.mcpctl, "call", s.url, "add", "a=2", "b=3"}, []string{s.bare, "http", s.url, "add", `{"a":2,"b":3}`}},
 		{"call over stdio", []string{s.mcpctl, "call", "--stdio", s.mcpctl + " demo-server", "add", "a=2", "b=3"}, []string{s.bare, "stdio", "add", `{"a":2,"b":3}`, s.mcpctl, "demo-server"}},
 	}
 }
 
-func run(ctx context.Context, w io.Writer, runs int, most float64, doctorAlone bool, shellCalls int, shellAlone bool) (err error) {
-	dir, err := os.MkdirTemp("", "mcpctl-bench-")
+// part is one of the things that are measured: it writes its tables.
+type part struct {
+	name, title string
+	run         func(context.Context, io.Writer, setting) error
+}
+
+// parts are all of them, in the order in which they are run.
+func parts() []part {
+	return []part{
+		{"calls", "One call", benchCalls},
+		{"shell", "Calls through one shell", benchShell},
+		{"large", "Large results", benchLarge},
+		{"doctor", "doctor", benchDoctor},
+	}
+}
+
+// chosen are the parts of these names, or all.
+func chosen(only string) ([]part, error) {
+	all := parts()
+	if only == "" {
+		return all, nil
+	}
+	var some []part
+	for name := range strings.SplitSeq(only, ",") {
+		i := slices.IndexFunc(all, func(p part) bool { return p.name == name })
+		if i < 0 {
+			return nil, fmt.Errorf("no part %q", name)
+		}
+		some = append(some, all[i])
+	}
+	return some, nil
+}
+
+func run(ctx context.Context, w io.Writer, s setting, only string) (err error) {
+	some, err := chosen(only)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	s := setting{dir: dir, runs: runs}
-	if s.mcpctl, err = build(ctx, dir, "./cmd/mcpctl"); err != nil {
+	if s.dir, err = os.MkdirTemp("", "mcpctl-bench-"); err != nil {
 		return err
 	}
-	if s.bare, err = build(ctx, dir, "./bench/bare"); err != nil {
+	defer func() { err = errors.Join(err, os.RemoveAll(s.dir)) }()
+	if s.mcpctl, err = build(ctx, s.dir, "./cmd/mcpctl"); err != nil {
+		return err
+	}
+	if s.bare, err = build(ctx, s.dir, "./bench/bare"); err != nil {
 		return err
 	}
 	url, stop, err := serve(ctx, s.mcpctl, "demo-server", "--http", "127.0.0.1:0")
@@ -89,58 +141,38 @@ func run(ctx context.Context, w io.Writer, runs int, most float64, doctorAlone b
 		return err
 	}
 	defer stop()
-	s.url = url
-
-	_, _ = fmt.Fprintf(w, "%s %s/%s, %d CPUs, %d runs each, medians\n\n", runtime.Version(), runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), runs)
-	var above []string
-	if !doctorAlone && shellCalls > 0 {
-		if err := benchShell(ctx, w, s, shellCalls); err != nil {
-			return err
+	s.url, s.above = url, new([]string)
+	if s.quick {
+		s.runs, s.calls = 3, 100
+	}
+	_, _ = fmt.Fprintf(w, "%s %s/%s, %d CPUs, %d runs each, medians\n", runtime.Version(), runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), s.runs)
+	for _, p := range some {
+		_, _ = fmt.Fprintf(w, "\n%s\n\n", p.title)
+		if err := p.run(ctx, w, s); err != nil {
+			return fmt.Errorf("%s: %w", p.name, err)
 		}
-		_, _ = fmt.Fprintln(w)
 	}
-	if shellAlone {
-		return nil
-	}
-	if !doctorAlone {
-		if above, err = benchCalls(ctx, w, s, most); err != nil {
-			return err
-		}
-		_, _ = fmt.Fprintln(w)
-	}
-	if !doctorAlone {
-		if err := benchLarge(ctx, w, s); err != nil {
-			return err
-		}
-		_, _ = fmt.Fprintln(w)
-	}
-	grown, err := benchDoctor(ctx, w, s, most)
-	if err != nil {
-		return err
-	}
-	if above = append(above, grown...); len(above) > 0 {
-		return fmt.Errorf("above the ratio %.2f: %s", most, strings.Join(above, ", "))
+	if len(*s.above) > 0 {
+		return fmt.Errorf("above the ratio %.2f: %s", s.most, strings.Join(*s.above, ", "))
 	}
 	return nil
 }
 
-// benchCalls measures the calls and returns those whose ratios are above the highest, if there is one.
-func benchCalls(ctx context.Context, w io.Writer, s setting, most float64) (above []string, err error) {
+// benchCalls measures the calls.
+func benchCalls(ctx context.Context, w io.Writer, s setting) error {
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	_, _ = fmt.Fprintln(table, "\tmcpctl\tbare go-sdk\tratio\tmcpctl\tbare go-sdk\tratio\t")
 	_, _ = fmt.Fprintln(table, "\tms\tms\ttime\tMiB\tMiB\tpeak memory\t")
-	for _, p := range s.calls() {
+	for _, p := range s.pairs() {
 		a, b, err := compare(ctx, s.dir, p, s.runs)
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", p.name, err)
+			return fmt.Errorf("%s: %w", p.name, err)
 		}
 		timeRatio, memoryRatio := a.ms/b.ms, a.mib/b.mib
 		_, _ = fmt.Fprintf(table, "%s\t%.1f\t%.1f\t%.2f\t%.1f\t%.1f\t%.2f\t\n", p.name, a.ms, b.ms, timeRatio, a.mib, b.mib, memoryRatio)
-		if most > 0 && max(timeRatio, memoryRatio) > most {
-			above = append(above, p.name)
-		}
+		s.judge(p.name, max(timeRatio, memoryRatio))
 	}
-	return above, table.Flush()
+	return table.Flush()
 }
 
 // figures are the medians of one program.

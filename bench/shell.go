@@ -15,7 +15,8 @@ import (
 // benchShell measures calls through one shell beside as many processes, over HTTP, to a server that runs anyway, and over
 // stdio, where each process starts a server of its own. Of the processes a tenth is started, in two halves before and behind
 // the shell's, so that a machine that becomes slower meanwhile slows both.
-func benchShell(ctx context.Context, w io.Writer, s setting, calls int) error {
+func benchShell(ctx context.Context, w io.Writer, s setting) error {
+	calls := s.calls
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	_, _ = fmt.Fprintf(table, "%d calls\tone shell\tas many processes\tratio\ta call in the shell\t\n", calls)
 	for _, way := range []struct {
