@@ -178,13 +178,12 @@ func writeRace(w io.Writer, what string, results []result, notes ...string) erro
 			number(m.cpu), times(ratio(m.cpu, one.cpu)), number(m.mib), times(ratio(m.mib, one.mib)))
 	}
 	for i := 0; i < len(excuses); {
-		names := excuses[i][0]
-		j := i + 1
-		for ; j < len(excuses) && excuses[j][1] == excuses[i][1]; j++ {
-			names += "; " + excuses[j][0]
+		var names []string
+		why := excuses[i][1]
+		for ; i < len(excuses) && excuses[i][1] == why; i++ {
+			names = append(names, excuses[i][0])
 		}
-		t.note("No figures for %s: %s", names, excuses[i][1])
-		i = j
+		t.note("No figures for %s: %s", strings.Join(names, "; "), why)
 	}
 	return t.write(w)
 }

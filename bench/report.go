@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -32,7 +33,7 @@ func (a aim) String() string {
 	if a.unit == "" {
 		return fmt.Sprintf("%s: %.0f, at most %.0f", a.what, a.got, a.most)
 	}
-	return fmt.Sprintf("%s: %s%s, at most %s", a.what, times(a.got), unit, strings.TrimSuffix(strings.TrimSuffix(times(a.most), "0"), ".0"))
+	return fmt.Sprintf("%s: %s%s, at most %s", a.what, times(a.got), unit, strconv.FormatFloat(a.most, 'g', -1, 64))
 }
 
 // beside is how many times as long another tool took for one piece of work.

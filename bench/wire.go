@@ -41,7 +41,7 @@ func (t traffic) since(before traffic) traffic {
 
 // words are the requests, shortened, and those that come in a row counted.
 func (t traffic) words() string {
-	short := strings.NewReplacer("notifications/", "", "server/discover", "discover", "initialized", "inited", "initialize", "init")
+	short := strings.NewReplacer("notifications/", "", "server/", "", "tools/", "", "logging/", "", "initialized", "inited", "initialize", "init")
 	var words []string
 	for i := 0; i < len(t.Sent); {
 		n := 1
