@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"slices"
 	"strings"
 	"time"
 )
@@ -87,13 +86,27 @@ func (f *failure) Error() string {
 func reason(err error) string {
 	text := err.Error()
 	if f, ok := errors.AsType[*failure](err); ok {
-		lines := slices.DeleteFunc(strings.Split(f.said, "\n"), func(line string) bool { return strings.TrimSpace(line) == "" })
 		text = fmt.Sprintf("exit code %d", f.code)
-		if len(lines) > 0 {
-			text += ": " + strings.TrimSpace(lines[len(lines)-1])
+		if line := telling(f.said); line != "" {
+			text += ": " + line
 		}
 	}
 	return firstLine(text)
+}
+
+// telling is the line of a text that says most of what is wrong: the first that speaks of an error, or the last.
+func telling(said string) string {
+	var last string
+	for line := range strings.Lines(said) {
+		line = strings.TrimSpace(line)
+		if strings.Contains(strings.ToLower(line), "error") {
+			return line
+		}
+		if line != "" {
+			last = line
+		}
+	}
+	return last
 }
 
 // race lets all take turns, so that a machine that becomes slower meanwhile slows all of them. What is not ours and does
