@@ -71,7 +71,7 @@ func parseAny(name string, data []byte) (*yaml.Node, *Format, error) {
 		}
 		return nil, nil, err
 	}
-	root, syntaxErr := parseTree(name, data)
+	root, syntaxErr := parseForReading(name, data)
 	if syntaxErr != nil {
 		return nil, nil, syntaxErr
 	}
