@@ -25,6 +25,9 @@ import (
 // slowAfter is after what time a server counts as slow: few that work take longer, and no person waits for less.
 const slowAfter = time.Second
 
+// busyMachine is how late what is due is on a machine that has more to do than it can.
+const busyMachine = 50 * time.Millisecond
+
 // bounds are how many servers may be at work, and under way, at one time.
 type bounds struct{ atWork, underWay int }
 
@@ -57,7 +60,7 @@ type effort struct {
 }
 
 // listEffort is the effort of opening a session and listing the tools: three milliseconds of a processor, ten with TLS.
-func listEffort() effort { return effort{files: filesToList, perCPU: 32} }
+func listEffort() effort { return effort{files: filesToList, perCPU: 16} }
 
 // crowd says how many servers are looked at together.
 type crowd struct {
@@ -121,13 +124,33 @@ func (b bounds) each(numbers []int, look func(i int)) {
 			leave := sync.OnceFunc(func() { <-atWork })
 			defer leave()
 			if b.underWay > b.atWork {
-				slow := time.AfterFunc(slowAfter, leave)
-				defer slow.Stop()
+				defer whenSlow(leave)()
 			}
 			look(i)
 		})
 	}
 	all.Wait()
+}
+
+// whenSlow calls leave once somebody counts as slow, until stop is called. While this machine does not get round to what is
+// due, it is not known who is slow, and nobody is: more servers at a time would only make that worse.
+func whenSlow(leave func()) (stop func()) {
+	var mu sync.Mutex
+	var timer *time.Timer
+	due := time.Now().Add(slowAfter)
+	mu.Lock()
+	defer mu.Unlock()
+	timer = time.AfterFunc(slowAfter, func() {
+		mu.Lock()
+		defer mu.Unlock()
+		if time.Since(due) < busyMachine {
+			leave()
+			return
+		}
+		due = time.Now().Add(slowAfter)
+		timer.Reset(slowAfter)
+	})
+	return func() { timer.Stop() }
 }
 
 // examined counts the servers of which it is known how they are, for those who wait. It may be used by several goroutines at

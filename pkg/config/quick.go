@@ -230,7 +230,9 @@ func quoted(text string) (inner, after string, ok bool) {
 }
 
 // isEnd reports whether nothing but a comment is left of a line.
-func isEnd(after string) bool { return after == "" || strings.HasPrefix(strings.TrimLeft(after, " "), "#") && after[0] == ' ' }
+func isEnd(after string) bool {
+	return after == "" || strings.HasPrefix(strings.TrimLeft(after, " "), "#") && after[0] == ' '
+}
 
 // plainText returns a plain scalar without the comment behind it.
 func plainText(rest string) (string, bool) {
