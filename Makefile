@@ -15,7 +15,7 @@ TESTFLAGS ?= -race
 # How many tests of a package run at once: many of them wait for servers most of the time.
 PARALLEL ?= $(shell expr 2 '*' $$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2))
 
-# How `make bench` measures: -runs N for more than the 30 of each program, -max RATIO to fail above one.
+# How `make bench` measures: -quick for few runs, -only start,calls for some parts, -runs N, -strict to fail above an aim.
 BENCHFLAGS ?=
 
 # How `make conformance` runs: -runs 3 for three times in a row, -v for every scenario, -scenario 'auth/*' for some.
@@ -94,14 +94,14 @@ conformance: e2e/node_modules/.package-lock.json ## Run the official conformance
 	$(GO) run ./e2e/conformance $(CONFORMANCEFLAGS)
 
 # npm writes this file last; it is older than what it was made from when that has changed since.
-e2e/node_modules/.package-lock.json: e2e/package.json e2e/package-lock.json
-	npm ci --prefix e2e --no-audit --no-fund
+%/node_modules/.package-lock.json: %/package.json %/package-lock.json
+	npm ci --prefix $* --no-audit --no-fund
 	@mkdir -p $(@D) && touch $@
 
+# It has its own Node. With BENCHFLAGS='-quick' or '-only PART' bench/RESULTS.md stays as it is.
 .PHONY: bench
-bench: ## Measure mcpctl beside a bare go-sdk program, and package session beside the SDK
+bench: bench/node_modules/.package-lock.json ## Measure mcpctl beside other programs and write bench/RESULTS.md (npm; ten minutes)
 	$(GO) run ./bench $(BENCHFLAGS)
-	$(GO) test -run '^$$' -bench . ./pkg/session
 
 .PHONY: release-check
 release-check: $(GORELEASER) ## Check the release configuration and build this machine's binary with it
