@@ -217,6 +217,7 @@ func named(c *config.Config, words []string) ([]config.Server, error) {
 		return slices.Clone(c.Servers), nil
 	}
 	var servers []config.Server
+	seen := map[string]bool{}
 	for _, word := range words {
 		found := []config.Server{}
 		if server, ok := c.Server(word); ok {
@@ -232,8 +233,8 @@ func named(c *config.Config, words []string) ([]config.Server, error) {
 			found = append(enabled, disabled...)
 		}
 		for _, s := range found {
-			if !slices.ContainsFunc(servers, func(t config.Server) bool { return t.Name == s.Name }) {
-				servers = append(servers, s)
+			if !seen[s.Name] {
+				servers, seen[s.Name] = append(servers, s), true
 			}
 		}
 	}

@@ -150,3 +150,43 @@ func BenchmarkParse(b *testing.B) {
 		}
 	}
 }
+
+// TestReplacingTogetherIsReplacingOneByOne: the text is the same, with all comments that stay.
+func TestReplacingTogetherIsReplacingOneByOne(t *testing.T) {
+	t.Parallel()
+	texts := []string{
+		string(manyServers(12)),
+		"# top\nversion: 1\n\nservers:\n\n    # of a\n    s00000: # here\n        command: x # why\n        # below\n\n    s00001:\n        url: http://h/ # old\n        timeout: 3s\n\n    # of the last\n    s00002:\n        url: http://i/\n\n# end\n",
+		"version: 1\ndefaults: &d {timeout: 4s}\nservers:\n  s00000: {command: x}\n  s00001: {url: http://h/}\n  s00002:\n    url: http://i/\n",
+		"version: 1\ndefaults:\n  timeout: 4s\nservers:\n  s00000:\n    command: x\n  s00001:\n    url: http://h/\n  s00002:\n    bad: 1\n",
+	}
+	for n, text := range texts {
+		var servers []Server
+		for i := range 3 {
+			s := Server{Name: fmt.Sprintf("s%05d", 2-i), URL: fmt.Sprintf("http://new/%d", i), Enabled: true, Transport: TransportAuto}
+			if i == 1 {
+				s.Headers = map[string]string{"X-A": "${B}"}
+			}
+			servers = append(servers, s)
+		}
+		one, err := newDocument("f.yaml", text)
+		if err != nil {
+			t.Fatal(n, err)
+		}
+		all, err := newDocument("f.yaml", text)
+		if err != nil {
+			t.Fatal(n, err)
+		}
+		for _, s := range servers {
+			if err := one.Replace(s); err != nil {
+				t.Fatal(n, err)
+			}
+		}
+		if err := all.ReplaceAll(servers); err != nil {
+			t.Fatal(n, err)
+		}
+		if all.text != one.text {
+			t.Errorf("%d: together\n%s\none by one\n%s", n, all.text, one.text)
+		}
+	}
+}
