@@ -35,8 +35,6 @@ type bounds struct{ atWork, underWay int }
 const (
 	// leastWeb and mostWeb servers over HTTP are at work in any case, and in none.
 	leastWeb, mostWeb = 16, 256
-	// mostWaiting is how many servers over HTTP are under way: each takes about 100 KiB of memory while it does not answer.
-	mostWaiting = 1024
 	// childrenPerCPU processes begin at a time: a runtime that starts keeps a processor busy, between its waits for the disk.
 	childrenPerCPU, leastChildren, mostChildren = 4, 4, 16
 	// slowChildren times as many are there at a time: they take tens of megabytes each.
@@ -57,10 +55,13 @@ type effort struct {
 	files int
 	// perCPU is how many at a time keep a processor from resting, and none of them waiting for long.
 	perCPU int
+	// most are under way: as many as take a hundred megabytes.
+	most int
 }
 
 // listEffort is the effort of opening a session and listing the tools: three milliseconds of a processor, ten with TLS.
-func listEffort() effort { return effort{files: filesToList, perCPU: 16} }
+// One that does not answer takes 100 KiB of memory.
+func listEffort() effort { return effort{files: filesToList, perCPU: 16, most: 1024} }
 
 // crowd says how many servers are looked at together.
 type crowd struct {
@@ -87,7 +88,7 @@ func crowdFor(parallel int, e effort, cpus, files int) crowd {
 	c := crowd{child: bounds{children, slowChildren * children}}
 	c.child.underWay = max(min(c.child.underWay, room/2/filesOfOne), 1)
 	c.web.atWork = min(max(e.perCPU*cpus, leastWeb), mostWeb)
-	c.web.underWay = max(min(mostWaiting, (room-c.child.underWay*filesOfOne)/e.files), 1)
+	c.web.underWay = max(min(e.most, (room-c.child.underWay*filesOfOne)/e.files), 1)
 	c.web.atWork, c.child.atWork = min(c.web.atWork, c.web.underWay), min(c.child.atWork, c.child.underWay)
 	return c
 }

@@ -322,14 +322,15 @@ func checkParallel(n int) error {
 	return nil
 }
 
-// effort is that of an examination: twenty milliseconds of a processor, and the connections on which the session is tried.
+// effort is that of an examination: twenty milliseconds of a processor, and the connections on which the session is tried, which
+// take 60 KiB each.
 func (o *doctorOptions) effort() effort {
 	const usual = 8 // connections; see session.affinity
 	tried := o.operators.connections
 	if tried == 0 {
 		tried = usual
 	}
-	return effort{files: filesToList + tried + 1, perCPU: 8}
+	return effort{files: filesToList + tried + 1, perCPU: 8, most: 192}
 }
 
 // examine asks all servers at once, bounded, and returns the reports in their order.
