@@ -28,6 +28,7 @@ func TestMain(m *testing.M) {
 		"hangserver":   hangServe,
 		"chatter":      func() { os.Exit(chatter.Main(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) },
 		"peak":         peakMemory,
+		"limited":      limited,
 		"resultserver": resultServe,
 		"argsserver":   argsServe,
 		"visit":        visit,
