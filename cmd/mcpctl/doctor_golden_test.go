@@ -260,7 +260,7 @@ func (r *findingResult) examine(t *testing.T) bool {
 	if strings.Contains(o.out+o.err, planted) || strings.Contains(o.out+o.err, "SUPERSECRETKEY123") || strings.ContainsRune(o.out+o.err, '\x1b') {
 		t.Error("a secret or an ESC in the output")
 	}
-	if left := processesWith(t, s.marker); len(left) > 0 {
+	if left := s.processes(t); len(left) > 0 {
 		t.Errorf("processes left: %v", left)
 	}
 	for _, e := range s.events(t) {

@@ -186,7 +186,7 @@ func (want stdioFault) run(t *testing.T, c faultlab.Case) {
 			t.Errorf("something says %q", e)
 		}
 	}
-	if left := processesWith(t, s.marker); len(left) > 0 {
+	if left := s.processes(t); len(left) > 0 {
 		t.Errorf("processes left: %v", left)
 	}
 	if t.Failed() {

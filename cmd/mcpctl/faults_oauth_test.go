@@ -337,10 +337,7 @@ func (f loginFault) try(t *testing.T, c faultlab.Case, run loginRun) {
 // mcpctl runs a command in this process, with a browser, and files for credentials.
 func (f loginFault) mcpctl(t *testing.T, dir string, args []string, server *faultlab.Server) outcome {
 	t.Helper()
-	executable, err := exec.LookPath("mcpctl")
-	if err != nil {
-		t.Fatal(err)
-	}
+	executable := unraced("mcpctl")
 	browser, err := exec.LookPath("visit")
 	if err != nil {
 		t.Fatal(err)

@@ -344,10 +344,7 @@ type outcome struct {
 // mcpctl runs a command line: in this process, where its goroutines can be counted, unless it needs an environment.
 func (j faultJob) mcpctl(t *testing.T, dir string, args []string, env string) outcome {
 	t.Helper()
-	executable, err := exec.LookPath("mcpctl")
-	if err != nil {
-		t.Fatal(err)
-	}
+	executable := unraced("mcpctl")
 	variables := map[string]string{"PATH": os.Getenv("PATH"), "GORACE": raceOptions, "NO_COLOR": "1"}
 	for _, name := range []string{"HOME", "XDG_CONFIG_HOME", "XDG_CACHE_HOME", "XDG_STATE_HOME"} {
 		variables[name] = dir
@@ -403,7 +400,7 @@ func runFault(t *testing.T, j faultJob, alone bool) *faultResult {
 	j.checkOutcome(t, s, o)
 	j.checkOutput(t, s, o)
 	j.checkServer(t, s, o)
-	if left := processesWith(t, s.marker); len(left) > 0 {
+	if left := s.processes(t); len(left) > 0 {
 		t.Errorf("processes left: %v", left)
 	}
 	if t.Failed() {
@@ -594,6 +591,15 @@ func (s *faultServer) events(t *testing.T) []faultlab.Event {
 
 // dyingTime is what the system may take to bury a process that was killed.
 const dyingTime = time.Second
+
+// processes returns those of the server that are left. Over HTTP none are started.
+func (s *faultServer) processes(t *testing.T) []string {
+	t.Helper()
+	if s.http != nil {
+		return nil
+	}
+	return processesWith(t, s.marker)
+}
 
 // processesWith returns the processes that have the variable in their environment, which all that they start inherit.
 func processesWith(t *testing.T, variable string) []string {

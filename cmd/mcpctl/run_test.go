@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"os"
-	"os/exec"
 	"strings"
 	"sync"
 	"testing"
@@ -18,10 +17,6 @@ import (
 // runHere runs a command line in this process.
 func runHere(ctx context.Context, t *testing.T, in string, args ...string) (code int, stdout, stderr string) {
 	t.Helper()
-	executable, err := exec.LookPath("mcpctl")
-	if err != nil {
-		t.Fatal(err)
-	}
 	home := t.TempDir()
 	ios, stdin, _, _ := iostreams.Test()
 	stdin.WriteString(in)
@@ -38,7 +33,7 @@ func runHere(ctx context.Context, t *testing.T, in string, args ...string) (code
 			return os.LookupEnv(name)
 		},
 		home:       home,
-		executable: executable,
+		executable: unraced("mcpctl"), // the demonstration server
 		build:      readBuild("1.2.3", "", ""),
 	})
 	return code, out.String(), errOut.String()
