@@ -271,8 +271,8 @@ func (r *findingResult) examine(t *testing.T) bool {
 			t.Errorf("a tool was called: %v", e)
 		}
 	}
-	if bound := cmp.Or(r.run.within, soon); o.elapsed > bound {
-		t.Errorf("it took %s, want at most %s", o.elapsed, bound)
+	if bound := cmp.Or(r.run.within, soon); o.took > bound {
+		t.Errorf("it took %s, want at most %s", o.took, bound)
 	}
 	if t.Failed() {
 		t.Logf("mcpctl %q\nafter %s, exit code %d\n%s\n%s", args, o.elapsed, o.code, cut(o.out), cut(o.err))

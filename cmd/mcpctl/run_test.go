@@ -12,6 +12,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/mcpctl/mcpctl/internal/iostreams"
+	"github.com/mcpctl/mcpctl/internal/stopwatch"
 )
 
 // runHere runs a command line in this process.
@@ -86,12 +87,12 @@ func TestAContextThatEndsIsAnInterruption(t *testing.T) {
 	} {
 		ctx, cancel := context.WithCancel(t.Context())
 		time.AfterFunc(700*time.Millisecond, cancel)
-		start := time.Now()
+		lap := stopwatch.Start(t)
 		code, out, _ := runHere(ctx, t, "servers: {a: {command: sleep, args: ['30']}, b: {command: sleep, args: ['30']}}", args...)
 		if code != codeInterrupted || !strings.Contains(out, `"class": "interrupted"`) {
 			t.Errorf("%q: exit code %d\n%s", args, code, out)
 		}
-		if elapsed := time.Since(start); elapsed > 3*time.Second {
+		if elapsed := lap.End(); elapsed > 3*time.Second {
 			t.Errorf("%q: it took %s", args, elapsed)
 		}
 	}
