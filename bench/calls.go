@@ -216,6 +216,7 @@ func (s setting) sessions(k work, open, whole *contender) error {
 		if c == whole {
 			name += "-whole"
 		}
+		c.kin = mcpc
 		c.env = []string{s.others.path(), "MCPC_HOME_DIR=" + filepath.Join(s.dir, "mcpc")}
 		connect := s.others.command(mcpc, "connect", server, name)
 		do := s.others.command(mcpc, append([]string{name}, words...)...)

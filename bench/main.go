@@ -151,6 +151,15 @@ func newSetting(ctx context.Context, dir string, o options) (setting, error) {
 	return s, err
 }
 
+// nowhere takes the places out of a text that what was measured may have named in what it said: they are nobody's business.
+func (s setting) nowhere(text string) string {
+	places := []string{s.dir, "$DIR"}
+	if s.others.modules != "" {
+		places = append(places, s.others.modules, "node_modules")
+	}
+	return strings.NewReplacer(places...).Replace(text)
+}
+
 func run(ctx context.Context, w io.Writer, o options) (err error) {
 	some, err := chosen(o.only)
 	if err != nil {
@@ -187,22 +196,33 @@ func run(ctx context.Context, w io.Writer, o options) (err error) {
 		return err
 	}
 	begin := time.Now()
+	var failed []error
 	for _, p := range some {
 		if _, err := fmt.Fprintf(both, "## %s\n\n", p.title); err != nil {
 			return err
 		}
-		if err := p.run(ctx, both, s); err != nil {
-			return fmt.Errorf("%s: %w", p.name, err)
+		err := p.run(ctx, both, s)
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		if err != nil { // the others are worth their time all the same
+			err = fmt.Errorf("%s: %w", p.name, err)
+			failed = append(failed, err)
+			if _, err := io.WriteString(both, wrapped("", "", "Not measured to its end: "+firstLine(err.Error()))+"\n"); err != nil {
+				return err
+			}
 		}
 	}
 	if _, err := io.WriteString(both, s.found.reading(load(), time.Since(begin))); err != nil {
 		return err
 	}
 	if o.results != "" && (o.resultsGiven || o.only == "" && !o.quick) {
-		// What is measured may name the directory in what it says; where that was is nobody's business.
-		if err := os.WriteFile(o.results, bytes.ReplaceAll(text.Bytes(), []byte(dir), []byte("$DIR")), 0o600); err != nil {
+		if err := os.WriteFile(o.results, []byte(s.nowhere(text.String())), 0o644); err != nil {
 			return err
 		}
+	}
+	if len(failed) > 0 {
+		return errors.Join(failed...)
 	}
 	if missed := s.found.missed(); o.strict && len(missed) > 0 {
 		return fmt.Errorf("%d aims were missed", len(missed))

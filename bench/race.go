@@ -26,6 +26,8 @@ type contender struct {
 	floor, gauge bool
 	// prepare and finish stand around all runs, before before each; none of them is measured.
 	prepare, before, finish func(context.Context) error
+	// kin is a name that it shares with those that cannot work either if it does not.
+	kin string
 	// excused is why it does not take part.
 	excused string
 }
@@ -134,6 +136,11 @@ func (s setting) race(ctx context.Context, all []contender) (results []result, e
 				return nil, context.Cause(ctx)
 			case err != nil && r.slow:
 				r.excused = reason(err)
+				for j := range results {
+					if other := &results[j]; r.kin != "" && other.kin == r.kin && len(other.all) == 0 {
+						other.excused = r.excused
+					}
+				}
 			case err != nil:
 				return nil, fmt.Errorf("%s: %w", r.name, err)
 			case round > 0: // the first one filled the caches of the file system
