@@ -16,6 +16,9 @@ GO ?= go
 # Flags for the tests. The race detector needs a C compiler: without one, make test TESTFLAGS=
 TESTFLAGS ?= -race
 
+# What has to pass before a change lands, in this order: that of .ci/run, which asks for it.
+CHECKS := demo test lint readme e2e conformance release-check
+
 # How many tests of a package run at once: many of them wait for servers most of the time.
 PARALLEL ?= $(shell expr 2 '*' $$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2))
 
@@ -51,6 +54,10 @@ build: ## Build build/mcpctl for this machine
 test: ## Run the tests (no Node, no network beyond this machine)
 	$(GO) test -timeout 45m -parallel $(PARALLEL) $(TESTFLAGS) ./...
 
+.PHONY: readme
+readme: ## Follow the README, word by word, in a fresh clone with an empty home
+	$(GO) test -count=1 -v -run '^TestReadmeInAFreshClone$$' ./docs -clone
+
 .PHONY: soak
 soak: ## Kill sessions under load for minutes; SOAKFLAGS='-chaos.seed N' does a run again
 	$(GO) test -timeout 30m -count=1 -v -run '^TestChaos' ./pkg/session -chaos.long $(SOAKFLAGS)
@@ -73,7 +80,7 @@ fuzz: ## Run every fuzz test for FUZZTIME (10s)
 
 .PHONY: update
 update: ## Write the golden files anew; read the difference before you commit it
-	$(GO) test ./cmd/mcpctl ./internal/render -update
+	$(GO) test ./cmd/mcpctl ./internal/render ./docs -update
 
 .PHONY: lint
 lint: $(GOLANGCI) ## Check rules, formatting, other platforms and go.mod
@@ -91,7 +98,7 @@ fmt: $(GOLANGCI) ## Format the code
 
 .PHONY: e2e
 e2e: e2e/node_modules/.package-lock.json ## Run the tests against servers and suites that others wrote (Node 20)
-	$(GO) test -timeout 20m -tags e2e -count=1 ./e2e/...
+	$(GO) test -timeout 20m -parallel $(PARALLEL) -tags e2e -count=1 ./e2e/...
 
 .PHONY: conformance
 conformance: e2e/node_modules/.package-lock.json ## Run the official conformance suite against mcpctl (jq, curl)
@@ -137,8 +144,16 @@ reproducible: $(GORELEASER) $(SYFT) ## Build everything twice, in two places, an
 release: $(GORELEASER) $(SYFT) $(COSIGN) ## Publish the tag that is checked out; .github/workflows/release.yml does
 	PATH="$(CURDIR)/$(dir $(SYFT)):$(CURDIR)/$(dir $(COSIGN)):$$PATH" $(GORELEASER) release --clean
 
+.PHONY: demo
+demo: ## Let doctor examine the demonstration server, and kill its session
+	$(GO) run ./cmd/mcpctl doctor demo --kill-session
+
 .PHONY: check
-check: test lint e2e conformance bench release-check ## Run all that has to pass before a change lands
+check: $(CHECKS) ## Run all that has to pass before a change lands
+
+.PHONY: checks
+checks:
+	@echo $(CHECKS)
 
 $(GOLANGCI):
 	GOBIN=$(CURDIR)/$(@D) $(GO) install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(GOLANGCI_VERSION)

@@ -304,6 +304,7 @@ func (a *app) showServers(ctx context.Context, servers []config.Server) error {
 			a.warn("mcpctl: warning: " + render.OneLine(f.said) + "\n")
 		}
 	}
+	a.tellUnreadable(standings...)
 	return nil
 }
 

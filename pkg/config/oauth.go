@@ -63,6 +63,9 @@ type OAuth struct {
 	// ClientMetadataURL is the https URL of a document about the client, which is its id where the authorization server
 	// supports that (MCP specification, 2025-11-25, "Client ID Metadata Documents").
 	ClientMetadataURL string
+	// Issuer is the authorization server that the client belongs to, "" for whichever the server names first. What is
+	// configured is shown to no other.
+	Issuer string
 	// Scopes are asked for in place of those that the server names; nil for the server's.
 	Scopes []string
 	// Grant says how a token is got, "" for [GrantCode].
@@ -98,7 +101,7 @@ type IDP struct {
 // oauthKeys and idpKeys return the keys in the order in which they are written.
 func oauthKeys() []string {
 	return []string{
-		"client_id", "client_secret", "client_metadata_url", "scopes", "grant", "private_key", "assertion",
+		"client_id", "client_secret", "client_metadata_url", "issuer", "scopes", "grant", "private_key", "assertion",
 		"redirect_uri", "redirect_port", "dpop", "idp",
 	}
 }
@@ -134,6 +137,7 @@ func (o *OAuth) texts() []oauthText {
 		{"oauth.client_id", &o.ClientID, false},
 		{"oauth.client_secret", &o.ClientSecret, true},
 		{"oauth.client_metadata_url", &o.ClientMetadataURL, false},
+		{"oauth.issuer", &o.Issuer, false},
 	}
 	for i := range o.Scopes {
 		texts = append(texts, oauthText{fmt.Sprintf("oauth.scopes[%d]", i), &o.Scopes[i], false})
@@ -198,6 +202,8 @@ func (e *entry) oauth(s *Server, f field) {
 			o.ClientSecret = e.text(at)
 		case "client_metadata_url":
 			o.ClientMetadataURL = e.text(at)
+		case "issuer":
+			o.Issuer = e.text(at)
 		case "scopes":
 			o.Scopes = e.scopes(at)
 		case "grant":
@@ -299,9 +305,11 @@ func oauthHint(key string) string {
 		return `write "redirect_port"`
 	case "redirectUri", "redirect_url", "callback_url":
 		return `write "redirect_uri"`
-	case "issuer", "token_endpoint", "id_token":
+	case "token_endpoint", "id_token":
 		return `write it below "idp"; what the server itself uses is learnt from it`
-	case "resource", "authorization_server", "authorization_endpoint":
+	case "authorization_server":
+		return `write "issuer"`
+	case "resource", "authorization_endpoint":
 		return "remove it: it is learnt from the server"
 	}
 	return ""
@@ -387,7 +395,7 @@ func (s Server) authProblems() []problem {
 	if message, hint := webProblem(o.ClientMetadataURL, "https"); message != "" {
 		add("oauth.client_metadata_url", message, hint)
 	}
-	for _, t := range []placedText{{"oauth.idp.issuer", o.IDP.Issuer}, {"oauth.idp.token_endpoint", o.IDP.TokenEndpoint}} {
+	for _, t := range []placedText{{"oauth.issuer", o.Issuer}, {"oauth.idp.issuer", o.IDP.Issuer}, {"oauth.idp.token_endpoint", o.IDP.TokenEndpoint}} {
 		if message, hint := webProblem(t.value, "https", "http"); message != "" {
 			add(t.place, message, hint)
 		}
@@ -512,6 +520,8 @@ func oauthNode(o *OAuth) *yaml.Node {
 			putText(put, key, o.ClientSecret)
 		case "client_metadata_url":
 			putText(put, key, o.ClientMetadataURL)
+		case "issuer":
+			putText(put, key, o.Issuer)
 		case "scopes":
 			if len(o.Scopes) > 0 {
 				put(key, listNode(o.Scopes))
