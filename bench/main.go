@@ -4,8 +4,8 @@
 //
 //	go run ./bench [-only PART,…] [-quick] [-runs N] [-calls N] [-results FILE] [-strict]
 //
-// The parts are in [parts]. A whole run is kept in bench/RESULTS.md; with -only or -quick nothing is kept, unless -results
-// says where. With -strict the exit code is 1 if an aim was missed.
+// The parts are in [parts]. A whole run is kept in bench/RESULTS.md; with -only or -quick, or after Ctrl-C, nothing is kept,
+// unless -results says where. With -strict the exit code is 1 if an aim was missed.
 package main
 
 import (
@@ -203,7 +203,8 @@ func run(ctx context.Context, w io.Writer, o options) (err error) {
 		}
 		err := p.run(ctx, both, s)
 		if ctx.Err() != nil {
-			return context.Cause(ctx)
+			failed = append(failed, fmt.Errorf("%s: %w", p.name, context.Cause(ctx)))
+			break
 		}
 		if err != nil { // the others are worth their time all the same
 			err = fmt.Errorf("%s: %w", p.name, err)
@@ -213,10 +214,15 @@ func run(ctx context.Context, w io.Writer, o options) (err error) {
 			}
 		}
 	}
+	if ctx.Err() != nil {
+		if _, err := io.WriteString(both, "It was ended before all was measured.\n\n"); err != nil {
+			return err
+		}
+	}
 	if _, err := io.WriteString(both, s.found.reading(load(), time.Since(begin))); err != nil {
 		return err
 	}
-	if o.results != "" && (o.resultsGiven || o.only == "" && !o.quick) {
+	if o.results != "" && (o.resultsGiven || o.only == "" && !o.quick && ctx.Err() == nil) {
 		if err := os.WriteFile(o.results, []byte(s.nowhere(text.String())), 0o644); err != nil {
 			return err
 		}
