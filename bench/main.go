@@ -69,6 +69,7 @@ func parts() []part {
 		{"shell", "Many calls through one shell", benchShell},
 		{"large", "Large results", benchLarge},
 		{"doctor", "doctor", benchDoctor},
+		{"scale", "Many servers, entries and tools", benchScale},
 		{"session", "Package session beside the SDK, in one process", benchSession},
 	}
 }
