@@ -112,6 +112,8 @@ type setting struct {
 	runs, slowRuns int
 	// budget is when no further run of a program begins, if there have been some.
 	budget time.Duration
+	// hurry is when that becomes less, for a whole run to end in time on a slow machine; never if zero.
+	hurry time.Time
 	// calls is how many go through one shell.
 	calls int
 	// quick asks for little: the figures matter less than that all is tried.
@@ -122,8 +124,9 @@ type setting struct {
 
 // The budgets: with the number of runs they keep a whole run below ten minutes on an idle machine of two cores.
 const (
-	slowRuns    = 4
+	slowRuns    = 3
 	budget      = 6 * time.Second
+	untilHurry  = 5 * time.Minute
 	quickRuns   = 3
 	quickCalls  = 100
 	quickBudget = time.Second
@@ -197,6 +200,7 @@ func run(ctx context.Context, w io.Writer, o options) (err error) {
 		return err
 	}
 	begin := time.Now()
+	s.hurry = begin.Add(untilHurry)
 	var failed []error
 	for _, p := range some {
 		if _, err := fmt.Fprintf(both, "## %s\n\n", p.title); err != nil {
