@@ -17,6 +17,7 @@ var volatile = []struct {
 	{regexp.MustCompile(`\b\d\d:\d\d(:\d\d(\.\d+)?)?\b`), "TIME"},
 	{regexp.MustCompile(`\b\d{4}-\d\d-\d\d\b`), "DATE"},
 	{regexp.MustCompile(`\d+(\.\d+)? (ns|µs|ms|s|m|min|h)\b( \d+ (s|min)\b)?`), "TIME"},
+	{regexp.MustCompile(`\b\d+(\.\d+)?(µs|ms)\b`), "TIME"},
 	{regexp.MustCompile(`(stdio +)/\S+( d\S*)? +TIME`), "${1}PROGRAM TIME"}, // go run builds it where it likes
 	{regexp.MustCompile(`("\w+_ms"): ?[\d.e-]+`), "$1: TIME"},
 	{regexp.MustCompile(`\btime="[\d.]+"`), `time="TIME"`},
@@ -29,7 +30,7 @@ var volatile = []struct {
 	{regexp.MustCompile(`mcpctl-demo \S+`), "mcpctl-demo VERSION"},
 	{regexp.MustCompile(`\bgo1\.\d+(\.\d+)?\b`), "goN"},
 	{regexp.MustCompile(`[█▉▊▋▌▍▎▏]+`), "█"},
-	{regexp.MustCompile(`([✓✗] [a-z]+) TIME`), "$1"}, // nothing is said of less than a millisecond
+	{regexp.MustCompile(`([✓✗!] [a-z]+) TIME`), "$1"}, // nothing is said of less than a millisecond
 	{regexp.MustCompile(`  +`), "  "},
 	{regexp.MustCompile(` +$`), ""},
 }
@@ -63,7 +64,8 @@ func sameLine(page, got string) bool {
 
 // flat puts what doctor sets side by side, as far as the width goes, into lines of their own.
 func flat(lines []string) []string {
-	return strings.Split(strings.ReplaceAll(strings.Join(lines, "\n"), "   ✓", "\n  ✓"), "\n")
+	text := regexp.MustCompile(`   ([✓✗!] [a-z]+)`).ReplaceAllString(strings.Join(lines, "\n"), "\n  $1")
+	return strings.Split(text, "\n")
 }
 
 // sameText compares the lines that a page shows with those of a command. A line "…" of the page stands for any lines.
