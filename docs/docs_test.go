@@ -44,6 +44,11 @@ var notRun = map[string][]string{
 		"sudo rpm -i mcpctl_1.0.0_linux_amd64.rpm",
 		"sudo apk add --allow-untrusted mcpctl_1.0.0_linux_amd64.apk",
 	},
+	"docs/upgrading.md": {
+		`cosign verify-blob checksums.txt --bundle checksums.txt.sigstore.json \`,
+		`  --certificate-identity-regexp '^https://github\.com/mcpctl/mcpctl/\.github/workflows/release\.yml@refs/tags/v' \`,
+		"  --certificate-oidc-issuer https://token.actions.githubusercontent.com",
+	},
 }
 
 // shortened are the blocks of which a duration is replaced by a shorter one, or whose output is not compared, with the
