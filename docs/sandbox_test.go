@@ -72,7 +72,7 @@ func newSandbox(ctx context.Context, programs map[string]string) (*sandbox, erro
 		}
 	}
 	s.bin = s.home + "/.prog" // as wide as /usr/local/bin
-	s.stand, s.state = s.home+"/.stand-ins", s.home+"/.state"
+	s.stand, s.state = s.home+"/bin", s.home+"/.state"
 	if err := os.Mkdir(s.state, 0o700); err != nil {
 		return nil, err
 	}
@@ -194,14 +194,17 @@ func (s *sandbox) file(name string, lines []string) error {
 	return os.WriteFile(name, []byte(s.real(strings.Join(lines, "\n")+"\n")), mode)
 }
 
-// directory is where the shell of the page is.
-func (s *sandbox) directory() string {
-	text, err := os.ReadFile(filepath.Join(s.state, "cwd"))
+// left returns what the last shell has left behind.
+func (s *sandbox) left(what, otherwise string) string {
+	text, err := os.ReadFile(filepath.Join(s.state, what))
 	if err != nil {
-		return s.home
+		return otherwise
 	}
 	return strings.TrimSpace(string(text))
 }
+
+// directory is where the shell of the page is.
+func (s *sandbox) directory() string { return s.left("cwd", s.home) }
 
 // answer is what a person types when the terminal's last line ends in a text.
 type answer struct{ when, types string }
@@ -222,12 +225,12 @@ type how struct {
 // shell runs text in bash, where the last one stopped: directory, variables and $? are left to the next.
 func (s *sandbox) shell(ctx context.Context, text string, h how) (code int, lines []string, err error) {
 	script := filepath.Join(s.state, "script")
-	wrapped := fmt.Sprintf(`cd "$(cat %[1]s/cwd 2>/dev/null || echo "$HOME")"
-[ -e %[1]s/env ] && . %[1]s/env
-trap 'echo $? >%[1]s/code; export -p >%[1]s/env; pwd >%[1]s/cwd' EXIT
-( exit "$(cat %[1]s/code 2>/dev/null || echo 0)" )
-%[2]s
-`, s.state, s.real(text))
+	wrapped := fmt.Sprintf(`cd '%[1]s'
+[ -e %[2]s/env ] && . %[2]s/env
+trap 'echo $? >%[2]s/code; export -p >%[2]s/env; pwd >%[2]s/cwd' EXIT
+last() { unset -f last; return %[3]s; }; last
+%[4]s
+`, s.directory(), s.state, s.left("code", "0"), s.real(text))
 	if err := os.WriteFile(script, []byte(wrapped), 0o600); err != nil {
 		return 0, nil, err
 	}
