@@ -175,7 +175,7 @@ func usageText(cmd *cobra.Command) string {
 	}
 	var list strings.Builder
 	for _, t := range topics() {
-		fmt.Fprintf(&list, "  %-13s %s\n", t.name, t.short)
+		fmt.Fprintf(&list, "  %-14s %s\n", t.name, t.short)
 	}
 	section("Topics, with mcpctl help TOPIC:", list.String())
 	return b.String()
@@ -251,10 +251,10 @@ func placeholder(f *pflag.Flag) (value, usage string) {
 		return "", strings.ReplaceAll(f.Usage, "`", "")
 	}
 	value, usage = pflag.UnquoteUsage(f)
-	switch f.Name {
-	case "transport":
+	switch {
+	case f.Name == "transport" && strings.HasPrefix(f.Usage, "one of"):
 		return "KIND", "how it is reached (" + strings.Join(transportNames(), ", ") + ")"
-	case "color":
+	case f.Name == "color":
 		return "WHEN", "when to use colours (" + strings.Join(colorNames(), ", ") + ")"
 	}
 	if value == strings.ToLower(value) {

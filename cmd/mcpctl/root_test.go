@@ -111,7 +111,11 @@ func TestPlaceholdersInHelpAreNoValues(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		help := helpText(root) + helpText(call) + helpText(doctor) + topicConnecting()
+		list, _, err := root.Find([]string{"list"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		help := helpText(root) + helpText(call) + helpText(doctor) + helpText(list) + topicConnecting()
 		for _, want := range []string{
 			"\n  -t, --transport KIND     how it is reached (auto, http, sse, stdio)\n",
 			"\n      --color WHEN      when to use colours (auto, always, never)\n",
@@ -120,6 +124,7 @@ func TestPlaceholdersInHelpAreNoValues(t *testing.T) {
 			"\n      --kill-session[=N]      kill",
 			"\n  -e, --env NAME=value        set",
 			"\n      --cwd DIR ",
+			"\n  -t, --transport TRANSPORT   only those with this transport; repeatable\n",
 			"(default 16)",
 		} {
 			if !strings.Contains(help, want) {

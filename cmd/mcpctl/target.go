@@ -77,7 +77,7 @@ func (f *entryFlags) registerEntry(flags *pflag.FlagSet) {
 	flags.StringArrayVarP(&f.env, "env", "e", nil, "set `NAME=value` for the command, or pass on NAME")
 	flags.StringVar(&f.inheritEnv, "inherit-env", "", "pass on the whole environment, or these `names`")
 	flags.Lookup("inherit-env").NoOptDefVal = inheritAll
-	flags.StringVar(&f.cwd, "cwd", "", "start the command in this `dir`")
+	flags.StringVar(&f.cwd, "cwd", "", "start the command in the directory `DIR`")
 	flags.VarP(&f.transport, "transport", "t", "one of `auto`, http, sse, stdio")
 	flags.StringVar(&f.protocol, "protocol", "", "speak this protocol `version`")
 	f.registerNetwork(flags)
