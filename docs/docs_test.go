@@ -24,6 +24,8 @@ import (
 
 	"go.uber.org/goleak"
 	"gopkg.in/yaml.v3"
+
+	"github.com/mcpctl/mcpctl/internal/faultlab"
 )
 
 var update = flag.Bool("update", false, "write what the commands print into the pages")
@@ -84,25 +86,31 @@ func sources(t *testing.T) {
 	}
 }
 
-// build builds mcpctl and the laboratory.
+// build builds mcpctl. This test itself is the laboratory.
 func build(t *testing.T) map[string]string {
 	t.Helper()
-	dir := t.TempDir()
-	programs := map[string]string{}
-	for name, from := range map[string]string{"mcpctl": "./cmd/mcpctl", "faultlab": "./internal/faultlab/cmd/faultlab"} {
-		programs[name] = filepath.Join(dir, name)
-		cmd := exec.CommandContext(t.Context(), "go", "build", "-buildvcs=false",
-			"-ldflags", "-s -w -X main.version="+version+" -X main.commit=1a2b3c4", "-o", programs[name], from)
-		cmd.Dir = root
-		cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
-		if out, err := cmd.CombinedOutput(); err != nil {
-			t.Fatalf("%s: %v\n%s", from, err, out)
-		}
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	programs := map[string]string{"mcpctl": filepath.Join(t.TempDir(), "mcpctl"), "faultlab": self}
+	cmd := exec.CommandContext(t.Context(), "go", "build", "-buildvcs=false",
+		"-ldflags", "-s -w -X main.version="+version+" -X main.commit=1a2b3c4", "-o", programs["mcpctl"], "./cmd/mcpctl")
+	cmd.Dir = root
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
 	}
 	return programs
 }
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+// TestMain lets the test binary be faultlab, for pages whose servers misbehave.
+func TestMain(m *testing.M) {
+	if filepath.Base(os.Args[0]) == "faultlab" {
+		os.Exit(faultlab.Main(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
+	}
+	goleak.VerifyTestMain(m)
+}
 
 // TestPages runs every command line of the pages, and compares what it prints with what the page shows. With -update it
 // writes the pages.
@@ -154,7 +162,11 @@ func TestReadmeInAFreshClone(t *testing.T) {
 		t.Skip("takes a minute or more: make readme")
 	}
 	ctx := t.Context()
-	s, err := newSandbox(ctx, map[string]string{"faultlab": build(t)["faultlab"]})
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := newSandbox(ctx, map[string]string{"faultlab": self})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -251,9 +251,9 @@ func mentioned(root *cobra.Command, text string, known []string, itself string) 
 // topicPage returns the page of a topic.
 func topicPage(root *cobra.Command, t topic) manpage.Page {
 	p := manpage.Page{Name: "mcpctl-" + t.name, Section: topicSection(t.name), Short: t.short}
-	names := append([]string{reference("mcpctl", manCommands)}, mentioned(root, t.text, nil, "")...)
+	names := append([]string{reference("mcpctl", manCommands)}, mentioned(root, t.text(), nil, "")...)
 	p.Parts = []manpage.Part{
-		{Title: "DESCRIPTION", Text: withoutTitle(t.text)},
+		{Title: "DESCRIPTION", Text: withoutTitle(t.text())},
 		{Title: "SEE ALSO", Text: strings.Join(names, ", ") + "."},
 	}
 	return p
