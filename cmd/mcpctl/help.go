@@ -9,6 +9,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/mcpctl/mcpctl/internal/manpage"
+	"github.com/mcpctl/mcpctl/internal/render"
 	"github.com/mcpctl/mcpctl/pkg/config"
 	"github.com/mcpctl/mcpctl/pkg/probe"
 )
@@ -129,8 +131,38 @@ func (a *app) writeHelp(text string) error {
 	if a.shell != nil && !a.shell.talking && a.json() {
 		return a.writeDocument(helpDocument{Version: documentVersion, Help: a.shell.explain(text)})
 	}
-	_, err := io.WriteString(a.io.Out, a.shell.explain(text))
+	text = a.shell.explain(text)
+	if width := a.io.Width(); width < helpWidth && a.io.StdoutTTY() {
+		text = narrowHelp(text, width)
+	}
+	_, err := io.WriteString(a.io.Out, text)
 	return err
+}
+
+// narrowHelp sets help anew for a terminal that is narrower than what it was written for: paragraphs are wrapped, and what
+// a term means comes below it. Lines to paste stay whole.
+func narrowHelp(text string, width int) string {
+	var b strings.Builder
+	title := false // what follows belongs to it
+	for i, block := range manpage.Blocks(text) {
+		if i > 0 && !title {
+			b.WriteString("\n")
+		}
+		title = strings.HasSuffix(block.Text, ":")
+		switch {
+		case block.Items != nil:
+			for _, item := range block.Items {
+				b.WriteString("  " + item.Term + "\n" + render.Wrap(item.Text, width, "      ") + "\n")
+			}
+		case block.Lines != nil && strings.HasPrefix(block.Lines[0], "--"): // names of flags
+			b.WriteString(render.Wrap(strings.Join(block.Lines, " "), width, "  ") + "\n")
+		case block.Lines != nil:
+			b.WriteString("  " + strings.Join(block.Lines, "\n  ") + "\n")
+		default:
+			b.WriteString(render.Wrap(block.Text, width, "") + "\n")
+		}
+	}
+	return b.String()
 }
 
 // helpText returns the help of a command.
