@@ -154,7 +154,7 @@ func narrowHelp(text string, width int) string {
 			for _, item := range block.Items {
 				b.WriteString("  " + item.Term + "\n" + render.Wrap(item.Text, width, "      ") + "\n")
 			}
-		case block.Lines != nil && strings.HasPrefix(block.Lines[0], "--"): // names of flags
+		case block.Lines != nil && isFlagNames(block.Lines):
 			b.WriteString(render.Wrap(strings.Join(block.Lines, " "), width, "  ") + "\n")
 		case block.Lines != nil:
 			b.WriteString("  " + strings.Join(block.Lines, "\n  ") + "\n")
@@ -369,6 +369,16 @@ func flagNames(flags *pflag.FlagSet) string {
 		column += 1 + len(word)
 	})
 	return b.String()
+}
+
+// isFlagNames reports whether lines are what flagNames writes.
+func isFlagNames(lines []string) bool {
+	for word := range strings.FieldsSeq(strings.Join(lines, " ")) {
+		if !strings.HasPrefix(word, "--") {
+			return false
+		}
+	}
+	return true
 }
 
 const topicExitCodes = `Exit codes
