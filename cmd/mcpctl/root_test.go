@@ -128,7 +128,7 @@ func TestPlaceholdersInHelpAreNoValues(t *testing.T) {
 			"\n  -e, --env NAME=value        set",
 			"\n      --cwd DIR ",
 			"\n  -t, --transport TRANSPORT   only those with this transport; repeatable\n",
-			"(default 16)",
+			"\n      --parallel N            examine at most N servers at a time",
 		} {
 			if !strings.Contains(help, want) {
 				t.Errorf("finished %v: no %q in\n%s", finished, want, help)
