@@ -178,7 +178,6 @@ func loginTable() []loginFault {
 			f.call.says = `publishes nothing about a login`
 			f.doctor = doctorFails("auth.access", "; give it with a header: .*; if it has a login all the same: "+toLogIn, "auth.resource")
 		},
-		"login-register-none": func(f *loginFault) { f.login.class, f.browser.class = "config", "config" },
 		"login-metadata-hangs": func(f *loginFault) {
 			f.login.class, f.browser.class, f.call.class, f.doctor.class = "connect", "connect", "connect", "connect"
 			f.doctor.says = `^auth\.resource connect: .*no answer within 2s`

@@ -36,6 +36,7 @@ func programs() map[string]func() {
 		"hangserver":   hangServe,
 		"chatter":      func() { os.Exit(chatter.Main(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) },
 		"peak":         peakMemory,
+		"limited":      limited,
 		"resultserver": resultServe,
 		"argsserver":   argsServe,
 		"visit":        visit,
