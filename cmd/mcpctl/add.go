@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/mcpctl/mcpctl/internal/render"
 	"github.com/mcpctl/mcpctl/internal/toolargs"
@@ -73,26 +74,26 @@ that wants a login gets it here: mcpctl help authorization.
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		},
 	}
-	flags := cmd.Flags()
-	flags.StringArrayVar(&o.include, "include", nil, "use only the tools that this `glob` matches; repeatable")
-	flags.StringArrayVar(&o.exclude, "exclude", nil, "leave out the tools that this `glob` matches; repeatable")
-	flags.BoolVar(&o.disabled, "disabled", false, "save it disabled")
-	flags.BoolVar(&o.noCheck, "no-check", false, "save it without contacting it")
-	flags.BoolVar(&o.replace, "replace", false, "replace an entry of that name")
-	flags.BoolVarP(&o.yes, "yes", "y", false, "do not ask; what does not work is not saved")
-	flags.StringVar(&o.fromJSON, "from-json", "", "add what this `JSON` describes; @FILE, or - for stdin")
-	flags.BoolVar(&o.allowLiteralSecret, "allow-literal-secret", false, "save a secret as it is written")
-	share(flags, sharedKey, o.register)
-	for _, name := range []string{"header", "env", "cwd", "transport"} { // what an entry is made of
-		flags.Lookup(name).Annotations[sharedKey] = []string{ownUsage}
-	}
-	flags.BoolVar(&o.replace, "force", false, "the same as --replace")
-	flags.StringVar(&o.url, "url", "", "the `URL`")
-	flags.StringVar(&o.bearerToken, "bearer-token-env-var", "", "send the token in this `variable`")
-	for _, accepted := range sortedKeys(acceptedFlags()["add"]) {
-		_ = flags.MarkHidden(accepted) // they are defined above
-	}
-	return cmd
+	return a.withFlags(cmd, func(flags *pflag.FlagSet) {
+		listVar(flags, &o.include, "include", "use only the tools that this `glob` matches; repeatable")
+		listVar(flags, &o.exclude, "exclude", "leave out the tools that this `glob` matches; repeatable")
+		flags.BoolVar(&o.disabled, "disabled", false, "save it disabled")
+		flags.BoolVar(&o.noCheck, "no-check", false, "save it without contacting it")
+		flags.BoolVar(&o.replace, "replace", false, "replace an entry of that name")
+		flags.BoolVarP(&o.yes, "yes", "y", false, "do not ask; what does not work is not saved")
+		flags.StringVar(&o.fromJSON, "from-json", "", "add what this `JSON` describes; @FILE, or - for stdin")
+		flags.BoolVar(&o.allowLiteralSecret, "allow-literal-secret", false, "save a secret as it is written")
+		share(flags, sharedKey, o.register)
+		for _, name := range []string{"header", "env", "cwd", "transport"} { // what an entry is made of
+			flags.Lookup(name).Annotations[sharedKey] = []string{ownUsage}
+		}
+		flags.BoolVar(&o.replace, "force", false, "the same as --replace")
+		flags.StringVar(&o.url, "url", "", "the `URL`")
+		flags.StringVar(&o.bearerToken, "bearer-token-env-var", "", "send the token in this `variable`")
+		for _, accepted := range sortedKeys(acceptedFlags()["add"]) {
+			_ = flags.MarkHidden(accepted) // they are defined above
+		}
+	})
 }
 
 // addDocument is the output of add.

@@ -10,6 +10,9 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
 	"github.com/mcpctl/mcpctl/internal/iostreams"
 	"github.com/mcpctl/mcpctl/internal/oauth"
 	"github.com/mcpctl/mcpctl/internal/prompt"
@@ -70,6 +73,8 @@ type app struct {
 	images string
 	// config is loaded at most once.
 	config *config.Config
+	// undefined says how the flags of the commands are defined for which this has not been done.
+	undefined map[*cobra.Command][]func(*pflag.FlagSet)
 	// helpError is why help could not be shown: there is no such command.
 	helpError error
 	// reported is set when doctor has written its formats.

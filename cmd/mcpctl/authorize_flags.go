@@ -42,7 +42,7 @@ func (f *authFlags) registerAuth(flags *pflag.FlagSet) {
 	mine.StringVar(&f.clientSecret, "client-secret", "", "its secret: '${VAR}' or @FILE `secret`")
 	mine.StringVar(&f.clientMetadataURL, "client-metadata-url", "", "the `URL` of a document about the client")
 	mine.StringVar(&f.issuer, "oauth-issuer", "", "the authorization server, a `URL`, that the client belongs to")
-	mine.StringArrayVar(&f.scopes, "oauth-scope", nil, "ask for this `scope`, not for the server's; repeatable")
+	listVar(mine, &f.scopes, "oauth-scope", "ask for this `scope`, not for the server's; repeatable")
 	mine.Var(&f.grant, "grant", "get tokens by this `grant`: code, client, jwt, enterprise")
 	mine.StringVar(&f.privateKey, "private-key", "", "sign as the client with the key in this PEM `file`")
 	mine.StringVar(&f.assertion, "assertion", "", "a signed statement, a JWT: '${VAR}' or @FILE `jwt`")
@@ -94,7 +94,7 @@ func commandsThatAsk() []string {
 func (a *app) registerBrowser(commands ...*cobra.Command) {
 	for _, c := range commands {
 		if slices.Contains(commandsThatAsk(), c.Name()) {
-			registerBrowserOn(c.Flags(), &a.asksAs)
+			a.withFlags(c, func(flags *pflag.FlagSet) { registerBrowserOn(flags, &a.asksAs) })
 		}
 	}
 }

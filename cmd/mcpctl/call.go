@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/mcpctl/mcpctl/internal/rawjson"
 	"github.com/mcpctl/mcpctl/internal/render"
@@ -59,19 +60,19 @@ at the server then, since the task may belong to it.`,
 		ValidArgsFunction: a.completeCall(true),
 		RunE:              func(cmd *cobra.Command, args []string) error { return o.run(cmd, a, args) },
 	}
-	flags := cmd.Flags()
-	flags.StringVar(&o.args, "args", "", "all arguments as one `JSON` object, or @FILE, or -")
-	flags.StringVarP(&o.args, "data", "d", "", "the same as --args")
-	_ = flags.MarkHidden("data") // it is defined in the line before
-	flags.BoolVar(&o.noValidate, "no-validate", false, "send what is written, whatever the schema says")
-	flags.BoolVar(&o.dryRun, "dry-run", false, "show the arguments, and call nothing")
-	flags.BoolVar(&o.retryUnsafe, "retry-unsafe", false, "repeat a call that may have been executed")
-	flags.StringVar(&o.save, "save", "", "save images, audio and resources in `dir`")
-	flags.BoolVar(&o.detach, "detach", false, "run it as a task, print the task's id, and do not wait")
-	o.contentFlags.register(a, cmd)
-	o.interactionFlags.register(flags)
-	o.serverFlags.register(flags)
-	return cmd
+	return a.withFlags(cmd, func(flags *pflag.FlagSet) {
+		flags.StringVar(&o.args, "args", "", "all arguments as one `JSON` object, or @FILE, or -")
+		flags.StringVarP(&o.args, "data", "d", "", "the same as --args")
+		_ = flags.MarkHidden("data") // it is defined in the line before
+		flags.BoolVar(&o.noValidate, "no-validate", false, "send what is written, whatever the schema says")
+		flags.BoolVar(&o.dryRun, "dry-run", false, "show the arguments, and call nothing")
+		flags.BoolVar(&o.retryUnsafe, "retry-unsafe", false, "repeat a call that may have been executed")
+		flags.StringVar(&o.save, "save", "", "save images, audio and resources in `dir`")
+		flags.BoolVar(&o.detach, "detach", false, "run it as a task, print the task's id, and do not wait")
+		o.contentFlags.register(a, cmd)
+		o.interactionFlags.register(flags)
+		o.serverFlags.register(flags)
+	})
 }
 
 // numberValue is a flag with a whole number.

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/mcpctl/mcpctl/internal/render"
 	"github.com/mcpctl/mcpctl/pkg/config"
@@ -40,14 +41,14 @@ template, may have that begin with PREFIX. They are printed one a line.
 		ValidArgsFunction: a.completeCompletion(&o),
 		RunE:              func(cmd *cobra.Command, args []string) error { return o.run(cmd, a, args) },
 	}
-	flags := cmd.Flags()
-	flags.StringVar(&o.prompt, "prompt", "", "the argument is one of this prompt, by its `NAME`")
-	flags.StringVar(&o.resource, "resource", "", "the argument is a variable of this template, by its `URI`")
-	flags.StringArrayVar(&o.context, "context", nil, "the value of another argument, `KEY=VALUE`; repeatable")
-	flags.BoolVar(&o.noValidate, "no-validate", false, "ask, whatever the server lists")
-	o.interactionFlags.register(flags)
-	o.serverFlags.register(flags)
-	return cmd
+	return a.withFlags(cmd, func(flags *pflag.FlagSet) {
+		flags.StringVar(&o.prompt, "prompt", "", "the argument is one of this prompt, by its `NAME`")
+		flags.StringVar(&o.resource, "resource", "", "the argument is a variable of this template, by its `URI`")
+		listVar(flags, &o.context, "context", "the value of another argument, `KEY=VALUE`; repeatable")
+		flags.BoolVar(&o.noValidate, "no-validate", false, "ask, whatever the server lists")
+		o.interactionFlags.register(flags)
+		o.serverFlags.register(flags)
+	})
 }
 
 // completeDocument is the output of complete.

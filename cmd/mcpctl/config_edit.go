@@ -11,10 +11,10 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
-	"mvdan.cc/sh/v3/shell"
 
 	"github.com/mcpctl/mcpctl/internal/toolargs"
 	"github.com/mcpctl/mcpctl/pkg/config"
@@ -193,6 +193,28 @@ func news(problems, before []*config.Error) []*config.Error {
 	return fresh
 }
 
+// editorWords splits a command line as a shell does, with its variables and the home directory put in.
+func (a *app) editorWords(text string) ([]string, error) {
+	words, err := splitCommand(text)
+	for i, word := range words {
+		word = os.Expand(word, func(name string) string {
+			name, otherwise, _ := strings.Cut(name, ":-")
+			if name == "$" { // which was one in quotes, or behind a backslash
+				return name
+			}
+			if value, _ := a.lookup(name); value != "" {
+				return value
+			}
+			return otherwise
+		})
+		if rest, home := strings.CutPrefix(word, "~/"); home {
+			word = filepath.Join(a.home, rest)
+		}
+		words[i] = word
+	}
+	return words, err
+}
+
 // editor returns the command of the person's editor.
 func (a *app) editor() ([]string, error) {
 	for _, name := range []string{"VISUAL", "EDITOR"} {
@@ -202,7 +224,7 @@ func (a *app) editor() ([]string, error) {
 		}
 		words := []string{value}
 		if _, err := exec.LookPath(value); err != nil { // a path may have spaces, or the backslashes of Windows
-			if words, err = shell.Fields(value, func(name string) string { v, _ := a.lookup(name); return v }); err != nil || len(words) == 0 {
+			if words, err = a.editorWords(value); err != nil || len(words) == 0 {
 				return nil, usagef("%s: %q is not a command", name, value).hint("%s=vi mcpctl config edit", name)
 			}
 		}

@@ -9,6 +9,7 @@ import (
 	"strconv"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/mcpctl/mcpctl/internal/demo"
 )
@@ -36,9 +37,10 @@ Wherever a command takes SERVER, the word demo starts one over stdio.`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd, a) },
 	}
-	cmd.Flags().StringVar(&o.http, "http", "", "serve streamable HTTP on this `address`, HOST:PORT")
-	cmd.Flags().BoolVar(&o.stateless, "stateless", false, "serve HTTP without sessions, as protocol 2026-07-28 does")
-	return cmd
+	return a.withFlags(cmd, func(flags *pflag.FlagSet) {
+		flags.StringVar(&o.http, "http", "", "serve streamable HTTP on this `address`, HOST:PORT")
+		flags.BoolVar(&o.stateless, "stateless", false, "serve HTTP without sessions, as protocol 2026-07-28 does")
+	})
 }
 
 func (o *demoServerOptions) run(cmd *cobra.Command, a *app) error {

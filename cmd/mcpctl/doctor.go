@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/mcpctl/mcpctl/internal/demo"
 	"github.com/mcpctl/mcpctl/internal/render"
@@ -90,21 +91,21 @@ and 2 if there was nothing to examine.`,
 		ValidArgsFunction: a.completeServers(1 << 10),
 		RunE:              func(cmd *cobra.Command, args []string) error { return o.run(cmd, a, args) },
 	}
-	flags := cmd.Flags()
-	flags.Var((*numberValue)(&o.kills), "kill-session", "kill the session, `N` times, and see it recover")
-	flags.Lookup("kill-session").NoOptDefVal = "1"
-	flags.Var(&o.soak, "soak", "make requests and kill the session for this `time`, 1s to 24h")
-	flags.Var((*numberValue)(&o.parallel), "parallel", "examine at most `N` servers at a time")
-	flags.StringArrayVar(&o.only, "only", nil, "make only this `check`, or stage; repeatable")
-	flags.StringArrayVar(&o.skip, "skip", nil, "leave this `check`, or stage, out; repeatable")
-	flags.BoolVar(&o.strict, "strict", false, "let warnings fail, too")
-	o.pipeline.register(flags)
-	flags.BoolVar(&o.list, "list-checks", false, "list the checks")
-	flags.StringVar(&o.explain, "explain", "", "explain this `check`")
-	o.operators.register(flags)
-	o.outputs.register(flags)
-	o.register(flags)
-	return cmd
+	return a.withFlags(cmd, func(flags *pflag.FlagSet) {
+		flags.Var((*numberValue)(&o.kills), "kill-session", "kill the session, `N` times, and see it recover")
+		flags.Lookup("kill-session").NoOptDefVal = "1"
+		flags.Var(&o.soak, "soak", "make requests and kill the session for this `time`, 1s to 24h")
+		flags.Var((*numberValue)(&o.parallel), "parallel", "examine at most `N` servers at a time")
+		listVar(flags, &o.only, "only", "make only this `check`, or stage; repeatable")
+		listVar(flags, &o.skip, "skip", "leave this `check`, or stage, out; repeatable")
+		flags.BoolVar(&o.strict, "strict", false, "let warnings fail, too")
+		o.pipeline.register(flags)
+		flags.BoolVar(&o.list, "list-checks", false, "list the checks")
+		flags.StringVar(&o.explain, "explain", "", "explain this `check`")
+		o.operators.register(flags)
+		o.outputs.register(flags)
+		o.register(flags)
+	})
 }
 
 func (o *doctorOptions) run(cmd *cobra.Command, a *app, args []string) error {

@@ -40,7 +40,7 @@ type reportFile struct {
 }
 
 func (o *doctorOutputs) register(flags *pflag.FlagSet) {
-	flags.StringArrayVar(&o.words, "report", nil, "also write `FORMAT=FILE`, as junit=r.xml; repeatable")
+	listVar(flags, &o.words, "report", "also write `FORMAT=FILE`, as junit=r.xml; repeatable")
 }
 
 // doctorFormatNames are the values of --output that doctor has.

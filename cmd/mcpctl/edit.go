@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/mcpctl/mcpctl/internal/prompt"
 	"github.com/mcpctl/mcpctl/internal/render"
@@ -80,8 +81,9 @@ forgets it.`,
 		ValidArgsFunction: a.completeEntries(1 << 10),
 		RunE:              func(cmd *cobra.Command, args []string) error { return o.run(cmd, a, args) },
 	}
-	cmd.Flags().BoolVarP(&o.yes, "yes", "y", false, "do not ask")
-	return cmd
+	return a.withFlags(cmd, func(flags *pflag.FlagSet) {
+		flags.BoolVarP(&o.yes, "yes", "y", false, "do not ask")
+	})
 }
 
 func (o *removeOptions) run(cmd *cobra.Command, a *app, args []string) error {

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/mcpctl/mcpctl/internal/prompt"
 	"github.com/mcpctl/mcpctl/internal/render"
@@ -52,15 +53,15 @@ message).`,
 		ValidArgsFunction: a.completeEntries(1 << 10),
 		RunE:              func(cmd *cobra.Command, args []string) error { return o.run(cmd, a, args) },
 	}
-	flags := cmd.Flags()
-	flags.StringVar(&o.to, "to", "", "write for this `client`: cursor, vscode …")
-	flags.BoolVar(&o.write, "write", false, "merge them into the client's own file")
-	flags.StringVar(&o.file, "file", "", "with --write: merge them into this `file`")
-	flags.BoolVarP(&o.yes, "yes", "y", false, "do not ask")
-	flags.BoolVar(&o.dryRun, "dry-run", false, "with --write: show what would be done, and write nothing")
-	flags.BoolVar(&o.replace, "replace", false, "with --write: replace servers that are different")
-	flags.BoolVar(&o.allowLiteralSecret, "allow-literal-secret", false, "copy secrets as they are written")
-	return cmd
+	return a.withFlags(cmd, func(flags *pflag.FlagSet) {
+		flags.StringVar(&o.to, "to", "", "write for this `client`: cursor, vscode …")
+		flags.BoolVar(&o.write, "write", false, "merge them into the client's own file")
+		flags.StringVar(&o.file, "file", "", "with --write: merge them into this `file`")
+		flags.BoolVarP(&o.yes, "yes", "y", false, "do not ask")
+		flags.BoolVar(&o.dryRun, "dry-run", false, "with --write: show what would be done, and write nothing")
+		flags.BoolVar(&o.replace, "replace", false, "with --write: replace servers that are different")
+		flags.BoolVar(&o.allowLiteralSecret, "allow-literal-secret", false, "copy secrets as they are written")
+	})
 }
 
 // exportDocument is the output of export.

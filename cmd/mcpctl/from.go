@@ -18,7 +18,7 @@ import (
 // registerFrom registers --from with commands that take servers and change none.
 func (a *app) registerFrom(commands ...*cobra.Command) {
 	for _, c := range commands {
-		a.registerFromOn(c.Flags())
+		a.withFlags(c, a.registerFromOn)
 	}
 }
 

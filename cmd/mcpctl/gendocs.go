@@ -3,6 +3,7 @@
 package main
 
 import (
+	"bytes"
 	"os"
 	"path/filepath"
 	"time"
@@ -16,7 +17,7 @@ import (
 //	go run -tags gendocs ./cmd/mcpctl gendocs build
 //
 // It is not part of the program that is shipped.
-func extraCommands() []*cobra.Command {
+func extraCommands(a *app) []*cobra.Command {
 	return []*cobra.Command{{
 		Use:     "gendocs DIR",
 		Short:   "Write man pages and completion scripts below a directory",
@@ -24,6 +25,7 @@ func extraCommands() []*cobra.Command {
 		Hidden:  true,
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			a.defineFlagsBelow(cmd.Root())
 			finishFlags(cmd.Root())
 			return generateDocs(cmd.Root(), args[0])
 		},
@@ -33,6 +35,10 @@ func extraCommands() []*cobra.Command {
 func generateDocs(root *cobra.Command, dir string) error {
 	man, completions := filepath.Join(dir, "man"), filepath.Join(dir, "completions")
 	for _, d := range []string{man, completions} {
+		// What an earlier version wrote must not be packed.
+		if err := os.RemoveAll(d); err != nil {
+			return err
+		}
 		if err := os.MkdirAll(d, 0o755); err != nil {
 			return err
 		}
@@ -44,13 +50,12 @@ func generateDocs(root *cobra.Command, dir string) error {
 	if err := doc.GenManTree(root, header, man); err != nil {
 		return err
 	}
-	for name, generate := range map[string]func(string) error{
-		"mcpctl.bash": func(f string) error { return root.GenBashCompletionFileV2(f, true) },
-		"mcpctl.zsh":  root.GenZshCompletionFile,
-		"mcpctl.fish": func(f string) error { return root.GenFishCompletionFile(f, true) },
-		"mcpctl.ps1":  root.GenPowerShellCompletionFileWithDesc,
-	} {
-		if err := generate(filepath.Join(completions, name)); err != nil {
+	for shell, name := range map[string]string{"bash": "mcpctl.bash", "zsh": "mcpctl.zsh", "fish": "mcpctl.fish", "powershell": "mcpctl.ps1"} {
+		var script bytes.Buffer
+		if err := writeCompletion(root, shell, &script); err != nil {
+			return err
+		}
+		if err := os.WriteFile(filepath.Join(completions, name), script.Bytes(), 0o644); err != nil {
 			return err
 		}
 	}

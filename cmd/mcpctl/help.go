@@ -9,7 +9,6 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/mcpctl/mcpctl/internal/render"
 	"github.com/mcpctl/mcpctl/pkg/config"
 	"github.com/mcpctl/mcpctl/pkg/probe"
 )
@@ -19,23 +18,27 @@ type topic struct {
 	name string
 	// short says in one line what is on the page.
 	short string
-	text  string
+	// text makes the page.
+	text func() string
 }
 
 // topics are the pages, by name.
 func topics() []topic {
 	return []topic{
-		{"arguments", "How to write arguments of tools, prompts and templates", topicArguments},
-		{"authorization", "Logins, and the flags for them", topicAuthorization()},
-		{"checks", "What doctor looks at, in its order", topicChecks()},
-		{"config", "The configuration file", topicConfig},
-		{"connecting", "How to say which server, and the flags to reach it", topicConnecting()},
-		{"environment", "The variables that mcpctl reads", topicEnvironment},
-		{"exit-codes", "What the exit codes mean", topicExitCodes},
-		{"limits", "How long things may take, and where that is set", topicLimits()},
-		{"questions", "What a server may ask, and the flags that answer", topicQuestions()},
+		{"arguments", "How to write arguments of tools, prompts and templates", written(topicArguments)},
+		{"authorization", "Logins, and the flags for them", topicAuthorization},
+		{"checks", "What doctor looks at, in its order", topicChecks},
+		{"config", "The configuration file", written(topicConfig)},
+		{"connecting", "How to say which server, and the flags to reach it", topicConnecting},
+		{"environment", "The variables that mcpctl reads", written(topicEnvironment)},
+		{"exit-codes", "What the exit codes mean", written(topicExitCodes)},
+		{"limits", "How long things may take, and where that is set", topicLimits},
+		{"questions", "What a server may ask, and the flags that answer", topicQuestions},
 	}
 }
+
+// written is a page that is there already.
+func written(text string) func() string { return func() string { return text } }
 
 // topicNames are the names of the topics.
 func topicNames() []string {
@@ -50,8 +53,9 @@ func newHelpCmd(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "help [COMMAND|TOPIC]",
 		Short: "Show the help of a command or a topic",
-		Long: "Show the help of a command, or a page about a topic:\n" +
-			render.Wrap(strings.Join(topicNames(), ", ")+".", 80, ""),
+		Long: `Show the help of a command, or a page about a topic:
+arguments, authorization, checks, config, connecting, environment, exit-codes,
+limits, questions.`,
 		Example: `  mcpctl help call
   mcpctl help exit-codes`,
 		ValidArgsFunction: func(cmd *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
@@ -76,7 +80,7 @@ func newHelpCmd(a *app) *cobra.Command {
 			}
 			for _, t := range topics() {
 				if t.name == args[0] && len(args) == 1 {
-					return a.writeHelp(t.text)
+					return a.writeHelp(t.text())
 				}
 			}
 			found, rest, err := root.Find(args)

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/mcpctl/mcpctl/internal/prompt"
 	"github.com/mcpctl/mcpctl/internal/render"
@@ -68,17 +69,17 @@ place, file, line), losses and changes (server, file, line, key, message).`,
 			return nil, cobra.ShellCompDirectiveDefault // names of files
 		},
 	}
-	flags := cmd.Flags()
-	flags.StringVar(&o.from, "from", "", "look at the file of this `client` only: cursor, vscode …")
-	flags.StringArrayVar(&o.only, "only", nil, "take only the servers that this `name` or glob means; repeatable")
-	flags.BoolVarP(&o.yes, "yes", "y", false, "do not ask")
-	flags.BoolVar(&o.dryRun, "dry-run", false, "show what would be done, and write nothing")
-	flags.BoolVar(&o.replace, "replace", false, "replace entries that are different")
-	flags.BoolVar(&o.allowLiteralSecret, "allow-literal-secret", false, "copy secrets as they are written")
-	a.completeFlagWith(cmd, "only", func(cmd *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
-		return o.completeOnly(cmd, a, args), cobra.ShellCompDirectiveNoFileComp
+	return a.withFlags(cmd, func(flags *pflag.FlagSet) {
+		flags.StringVar(&o.from, "from", "", "look at the file of this `client` only: cursor, vscode …")
+		listVar(flags, &o.only, "only", "take only the servers that this `name` or glob means; repeatable")
+		flags.BoolVarP(&o.yes, "yes", "y", false, "do not ask")
+		flags.BoolVar(&o.dryRun, "dry-run", false, "show what would be done, and write nothing")
+		flags.BoolVar(&o.replace, "replace", false, "replace entries that are different")
+		flags.BoolVar(&o.allowLiteralSecret, "allow-literal-secret", false, "copy secrets as they are written")
+		a.completeFlagWith(cmd, "only", func(cmd *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+			return o.completeOnly(cmd, a, args), cobra.ShellCompDirectiveNoFileComp
+		})
 	})
-	return cmd
 }
 
 // completeOnly completes the names of the servers that are there to be taken over.

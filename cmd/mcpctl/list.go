@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/mcpctl/mcpctl/internal/render"
 	"github.com/mcpctl/mcpctl/internal/toolargs"
@@ -56,12 +57,13 @@ limits, and the exit code is 1 if any of them fails.`,
 		RunE:              func(cmd *cobra.Command, args []string) error { return o.run(cmd, a, args) },
 	}
 	cmd.Aliases = []string{"ls"}
-	cmd.Flags().BoolVar(&o.check, "check", false, "contact the servers, and show their state")
-	o.registerList(cmd)
-	cmd.Flags().BoolVar(&o.enabled, "enabled", false, "only those that are enabled")
-	cmd.Flags().BoolVar(&o.disabled, "disabled", false, "only those that are disabled")
-	cmd.Flags().StringSliceVarP(&o.transport, "transport", "t", nil, "only those with this `transport`; repeatable")
-	return cmd
+	return a.withFlags(cmd, func(flags *pflag.FlagSet) {
+		flags.BoolVar(&o.check, "check", false, "contact the servers, and show their state")
+		o.registerList(cmd)
+		flags.BoolVar(&o.enabled, "enabled", false, "only those that are enabled")
+		flags.BoolVar(&o.disabled, "disabled", false, "only those that are disabled")
+		flags.StringSliceVarP(&o.transport, "transport", "t", nil, "only those with this `transport`; repeatable")
+	})
 }
 
 // filter returns the servers that the flags select, and what is wrong with the flags.
@@ -99,8 +101,9 @@ func newStatusCmd(a *app) *cobra.Command {
 		ValidArgsFunction: a.completeEntries(1 << 10),
 		RunE:              func(cmd *cobra.Command, args []string) error { return o.run(cmd, a, args) },
 	}
-	o.registerList(cmd)
-	return cmd
+	return a.withFlags(cmd, func(_ *pflag.FlagSet) {
+		o.registerList(cmd)
+	})
 }
 
 func (o *listOptions) registerList(cmd *cobra.Command) {

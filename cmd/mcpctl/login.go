@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/mcpctl/mcpctl/internal/oauth"
 	"github.com/mcpctl/mcpctl/internal/render"
@@ -42,8 +43,9 @@ login is kept in the system's keyring, or in a file that only you can read.`,
 		ValidArgsFunction: a.completeServers(1),
 		RunE:              func(cmd *cobra.Command, args []string) error { return o.run(cmd, a, args) },
 	}
-	o.register(cmd.Flags())
-	return cmd
+	return a.withFlags(cmd, func(flags *pflag.FlagSet) {
+		o.register(flags)
+	})
 }
 
 // loginDocument is the output of login.

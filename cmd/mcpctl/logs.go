@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/mcpctl/mcpctl/internal/render"
 	"github.com/mcpctl/mcpctl/internal/stderrlog"
@@ -55,11 +56,11 @@ started for the first time. With -o json -f writes one document a line.`,
 		RunE:              func(cmd *cobra.Command, args []string) error { return o.run(cmd, a, args) },
 	}
 	cmd.Aliases = []string{"log"}
-	flags := cmd.Flags()
-	flags.VarP(&o.lines, "lines", "n", "show the last `N` lines, or all")
-	flags.BoolVarP(&o.follow, "follow", "f", false, "go on with what is written from now on")
-	flags.Var(&o.since, "since", "show nothing older than this")
-	return cmd
+	return a.withFlags(cmd, func(flags *pflag.FlagSet) {
+		flags.VarP(&o.lines, "lines", "n", "show the last `N` lines, or all")
+		flags.BoolVarP(&o.follow, "follow", "f", false, "go on with what is written from now on")
+		flags.Var(&o.since, "since", "show nothing older than this")
+	})
 }
 
 // linesValue is a flag with a number of lines, -1 for all.

@@ -5,4 +5,4 @@ package main
 import "github.com/spf13/cobra"
 
 // extraCommands are those of special builds: none.
-func extraCommands() []*cobra.Command { return nil }
+func extraCommands(*app) []*cobra.Command { return nil }

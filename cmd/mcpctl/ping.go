@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/mcpctl/mcpctl/internal/latency"
 	"github.com/mcpctl/mcpctl/internal/render"
@@ -62,15 +63,15 @@ the exit code that it has everywhere, and Ctrl-C before the first result is 130.
 		ValidArgsFunction: a.completeServers(1),
 		RunE:              func(cmd *cobra.Command, args []string) error { return o.run(cmd, a, args) },
 	}
-	flags := cmd.Flags()
-	flags.VarP((*numberValue)(&o.count), "count", "c", "stop after `N` round trips")
-	flags.VarP(&o.interval, "interval", "i", "the `time` from the beginning of one to the next")
-	flags.VarP(&o.deadline, "deadline", "w", "stop after this `time`, whatever is under way")
-	o.register(flags)
-	timeout := flags.Lookup("timeout")
-	timeout.Usage = "limit for one ping with its recovery (10s for its answer unless set)"
-	timeout.Annotations[sharedKey] = []string{ownUsage}
-	return cmd
+	return a.withFlags(cmd, func(flags *pflag.FlagSet) {
+		flags.VarP((*numberValue)(&o.count), "count", "c", "stop after `N` round trips")
+		flags.VarP(&o.interval, "interval", "i", "the `time` from the beginning of one to the next")
+		flags.VarP(&o.deadline, "deadline", "w", "stop after this `time`, whatever is under way")
+		o.register(flags)
+		timeout := flags.Lookup("timeout")
+		timeout.Usage = "limit for one ping with its recovery (10s for its answer unless set)"
+		timeout.Annotations[sharedKey] = []string{ownUsage}
+	})
 }
 
 // deadlineError is the end that --deadline sets.

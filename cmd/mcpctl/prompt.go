@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/mcpctl/mcpctl/internal/render"
 	"github.com/mcpctl/mcpctl/internal/toolargs"
@@ -41,14 +42,14 @@ with their role above them.`,
 		ValidArgsFunction: a.completePrompts(true),
 		RunE:              func(cmd *cobra.Command, args []string) error { return o.run(cmd, a, args) },
 	}
-	flags := cmd.Flags()
-	flags.StringVar(&o.args, "args", "", "all arguments as one `JSON` object, or @FILE, or -")
-	flags.BoolVar(&o.noValidate, "no-validate", false, "send what is written, whatever the server lists")
-	flags.StringVar(&o.save, "save", "", "save images, audio and resources in `dir`")
-	o.contentFlags.register(a, cmd)
-	o.interactionFlags.register(flags)
-	o.serverFlags.register(flags)
-	return cmd
+	return a.withFlags(cmd, func(flags *pflag.FlagSet) {
+		flags.StringVar(&o.args, "args", "", "all arguments as one `JSON` object, or @FILE, or -")
+		flags.BoolVar(&o.noValidate, "no-validate", false, "send what is written, whatever the server lists")
+		flags.StringVar(&o.save, "save", "", "save images, audio and resources in `dir`")
+		o.contentFlags.register(a, cmd)
+		o.interactionFlags.register(flags)
+		o.serverFlags.register(flags)
+	})
 }
 
 // promptDocument is the output of prompt.

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/mcpctl/mcpctl/internal/render"
 	"github.com/mcpctl/mcpctl/internal/toolargs"
@@ -36,10 +37,11 @@ exits with 1.`,
 		ValidArgsFunction: a.completePrompts(false),
 		RunE:              func(cmd *cobra.Command, args []string) error { return o.run(cmd, a, args) },
 	}
-	cmd.Flags().StringVar(&o.grep, "grep", "", "only those with all these `words` in the name or the description")
-	o.interactionFlags.register(cmd.Flags())
-	o.serverFlags.register(cmd.Flags())
-	return cmd
+	return a.withFlags(cmd, func(flags *pflag.FlagSet) {
+		flags.StringVar(&o.grep, "grep", "", "only those with all these `words` in the name or the description")
+		o.interactionFlags.register(flags)
+		o.serverFlags.register(flags)
+	})
 }
 
 // promptsDocument is the output of prompts.

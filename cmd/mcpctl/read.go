@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/mcpctl/mcpctl/internal/prompt"
 	"github.com/mcpctl/mcpctl/internal/render"
@@ -53,15 +54,15 @@ With --watch the file is written again after each change.`,
 		ValidArgsFunction: a.completeResources(true),
 		RunE:              func(cmd *cobra.Command, args []string) error { return o.run(cmd, a, args) },
 	}
-	flags := cmd.Flags()
-	flags.StringVar(&o.save, "save", "", "save it as `FILE`, or in a directory: DIR/")
-	flags.BoolVar(&o.force, "force", false, "let --save overwrite what is there")
-	flags.BoolVar(&o.watch, "watch", false, "print it again each time it has changed")
-	flags.Var((*numberValue)(&o.count), "count", "with --watch: stop after `N` changes")
-	o.contentFlags.register(a, cmd)
-	o.interactionFlags.register(flags)
-	o.serverFlags.register(flags)
-	return cmd
+	return a.withFlags(cmd, func(flags *pflag.FlagSet) {
+		flags.StringVar(&o.save, "save", "", "save it as `FILE`, or in a directory: DIR/")
+		flags.BoolVar(&o.force, "force", false, "let --save overwrite what is there")
+		flags.BoolVar(&o.watch, "watch", false, "print it again each time it has changed")
+		flags.Var((*numberValue)(&o.count), "count", "with --watch: stop after `N` changes")
+		o.contentFlags.register(a, cmd)
+		o.interactionFlags.register(flags)
+		o.serverFlags.register(flags)
+	})
 }
 
 // readDocument is the output of read.

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/mcpctl/mcpctl/internal/render"
 	"github.com/mcpctl/mcpctl/internal/toolargs"
@@ -42,10 +43,11 @@ that finds nothing exits with 1.`,
 		ValidArgsFunction: a.completeResources(false),
 		RunE:              func(cmd *cobra.Command, args []string) error { return o.run(cmd, a, args) },
 	}
-	cmd.Flags().StringVar(&o.grep, "grep", "", "only those with all these `words` in the URI, a name or the description")
-	o.interactionFlags.register(cmd.Flags())
-	o.serverFlags.register(cmd.Flags())
-	return cmd
+	return a.withFlags(cmd, func(flags *pflag.FlagSet) {
+		flags.StringVar(&o.grep, "grep", "", "only those with all these `words` in the URI, a name or the description")
+		o.interactionFlags.register(flags)
+		o.serverFlags.register(flags)
+	})
 }
 
 // resourcesDocument is the output of resources.

@@ -37,7 +37,9 @@ const (
 	groupOther   = "other"
 )
 
-func newRootCmd(a *app) *cobra.Command {
+// newCommands returns all commands. Their flags are not defined yet: see newRootCmd.
+func newCommands(a *app) *cobra.Command {
+	a.undefined = map[*cobra.Command][]func(*pflag.FlagSet){}
 	var showVersion bool
 	root := &cobra.Command{
 		Use:   "mcpctl",
@@ -70,12 +72,16 @@ func newRootCmd(a *app) *cobra.Command {
 	root.SetErr(a.io.Err)
 	root.SetIn(a.io.In)
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return a.flagError(cmd, err) })
-	root.SetUsageFunc(func(cmd *cobra.Command) error { return a.writeHelp(usageText(cmd)) })
+	root.SetUsageFunc(func(cmd *cobra.Command) error {
+		a.defineFlags(cmd)
+		return a.writeHelp(usageText(cmd))
+	})
 	root.SetHelpFunc(func(cmd *cobra.Command, _ []string) {
 		if words := cmd.Flags().Args(); cmd == root && len(words) > 0 {
 			a.helpError = a.unknownCommand(cmd, words)
 			return
 		}
+		a.defineFlags(cmd)
 		if err := a.writeHelp(helpText(cmd)); err != nil {
 			a.logger.Debug("help not written", "error", err)
 		}
@@ -126,11 +132,8 @@ func newRootCmd(a *app) *cobra.Command {
 	help.GroupID = groupOther
 	root.SetHelpCommand(help)
 	root.AddCommand(status)
-	root.AddCommand(extraCommands()...)
+	root.AddCommand(extraCommands(a)...)
 	root.InitDefaultHelpFlag()
-	if a.completes() {
-		finishFlags(root)
-	}
 	return root
 }
 

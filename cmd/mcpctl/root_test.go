@@ -24,7 +24,7 @@ func newTestApp(t *testing.T, args ...string) (*app, *cobra.Command) {
 		io:     ios,
 		lookup: func(name string) (string, bool) { return t.TempDir(), name == "HOME" },
 	})
-	return a, newRootCmd(a)
+	return a, newWholeRootCmd(a)
 }
 
 // walk calls visit with a command and all below it, but for those that cobra makes.
@@ -68,10 +68,13 @@ func TestEveryCommandIsExplained(t *testing.T) {
 		}
 	})
 	for _, topic := range topics() {
-		for i, line := range strings.Split(topic.text, "\n") {
+		for i, line := range strings.Split(topic.text(), "\n") {
 			if n := len([]rune(line)); n > helpWidth {
 				t.Errorf("help %s: line %d has %d columns: %q", topic.name, i+1, n, line)
 			}
+		}
+		if help, _, err := root.Find([]string{"help"}); err != nil || !regexp.MustCompile(`(?m)(^|, )`+topic.name+`[,.]`).MatchString(help.Long) {
+			t.Errorf("help help does not name %s", topic.name)
 		}
 		if topic.short == "" || !unicode.IsUpper(rune(topic.short[0])) {
 			t.Errorf("help %s: says %q of itself", topic.name, topic.short)
@@ -209,8 +212,8 @@ func TestTopicsExplainSharedFlags(t *testing.T) {
 			if !regexp.MustCompile(`(?m)^ +(-\w, )?--` + f.Name + `[ \[]`).MatchString(text) {
 				t.Errorf("%s: no topic explains --%s", cmd.CommandPath(), f.Name)
 			}
-			if known := connectingFlags().Lookup(f.Name); known != nil && explained(known).Usage != f.Usage {
-				t.Errorf("%s: --%s says %q here, and %q in the topic", cmd.CommandPath(), f.Name, f.Usage, explained(known).Usage)
+			if known := connectingFlags().Lookup(f.Name); known != nil && explained(known).Usage != explained(f).Usage {
+				t.Errorf("%s: --%s says %q here, and %q in the topic", cmd.CommandPath(), f.Name, explained(f).Usage, explained(known).Usage)
 			}
 		})
 	})
@@ -236,7 +239,7 @@ func TestTopicsFit(t *testing.T) {
 	t.Parallel()
 	const columns = 80
 	for _, topic := range topics() {
-		for line := range strings.Lines(topic.text) {
+		for line := range strings.Lines(topic.text()) {
 			if n := utf8.RuneCountInString(strings.TrimRight(line, "\n")); n > columns {
 				t.Errorf("help %s: %d columns: %s", topic.name, n, line)
 			}

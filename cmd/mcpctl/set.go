@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/mcpctl/mcpctl/internal/render"
 	"github.com/mcpctl/mcpctl/internal/toolargs"
@@ -50,11 +51,11 @@ them: env.TOKEN, tools.include.
 		ValidArgsFunction: o.complete(a),
 		RunE:              func(cmd *cobra.Command, args []string) error { return o.run(cmd, a, args) },
 	}
-	flags := cmd.Flags()
-	flags.BoolVar(&o.defaults, "defaults", false, "change what holds for every server")
-	flags.BoolVar(&o.dryRun, "dry-run", false, "show what would change, and write nothing")
-	flags.BoolVar(&o.allowLiteralSecret, "allow-literal-secret", false, "save a secret as it is written")
-	return cmd
+	return a.withFlags(cmd, func(flags *pflag.FlagSet) {
+		flags.BoolVar(&o.defaults, "defaults", false, "change what holds for every server")
+		flags.BoolVar(&o.dryRun, "dry-run", false, "show what would change, and write nothing")
+		flags.BoolVar(&o.allowLiteralSecret, "allow-literal-secret", false, "save a secret as it is written")
+	})
 }
 
 // args wants a name, unless with --defaults, and something to change.

@@ -67,10 +67,11 @@ for each line that does not say otherwise.`,
 		ValidArgsFunction: a.completeServers(1),
 		RunE:              func(cmd *cobra.Command, args []string) error { return o.run(cmd, a, args) },
 	}
-	cmd.Flags().BoolVar(&o.keepGoing, "keep-going", false, "run all lines of a script, whatever fails")
-	o.interactionFlags.register(cmd.Flags())
-	o.serverFlags.register(cmd.Flags())
-	return cmd
+	return a.withFlags(cmd, func(flags *pflag.FlagSet) {
+		flags.BoolVar(&o.keepGoing, "keep-going", false, "run all lines of a script, whatever fails")
+		o.interactionFlags.register(flags)
+		o.serverFlags.register(flags)
+	})
 }
 
 func (o *shellOptions) run(cmd *cobra.Command, a *app, args []string) error {
@@ -190,7 +191,7 @@ func newShell(a *app, flags *pflag.FlagSet) *shellState {
 	}
 	sh.pool = session.NewPool(d)
 	a.shell = sh
-	root := newRootCmd(a)
+	root := newCommands(a)
 	sh.extend(root)
 	a.global = sh.base
 	sh.verbs = verbsOf(root)

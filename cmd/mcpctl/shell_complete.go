@@ -152,7 +152,7 @@ func (sh *shellState) tree() *cobra.Command {
 		a := newApp(p)
 		a.redact, a.keyring, a.args = sh.a.redact, sh.a.keyring, []string{cobra.ShellCompRequestCmd}
 		a.dialers.Do(func() { a.fresh, a.quick = sh.a.fresh, sh.a.quick })
-		sh.trunk = newRootCmd(a)
+		sh.trunk = newWholeRootCmd(a)
 		sh.extend(sh.trunk)
 		a.global.config, a.global.from = sh.base.config, sh.base.from
 	})

@@ -76,7 +76,7 @@ func (sh *shellState) run(ctx context.Context, words []string) int {
 	}
 	out := sh.output()
 	a.hideSecretWords()
-	root := newRootCmd(a)
+	root := newCommands(a)
 	sh.extend(root)
 	a.global = sh.base
 	args, err := sh.complete(root)
@@ -184,6 +184,7 @@ func (sh *shellState) complete(root *cobra.Command) ([]string, error) {
 	if err != nil || cmd == root || cmd.Parent() == nil {
 		return words, nil // the command itself says what is wrong
 	}
+	a.defineFlags(cmd)
 	top := cmd
 	for top.Parent() != root {
 		top = top.Parent()

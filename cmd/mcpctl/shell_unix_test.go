@@ -473,7 +473,7 @@ func TestLinesLeaveNothingBehind(t *testing.T) {
 	a, _ := newTestApp(t)
 	held := func(lines int) int64 {
 		for range lines {
-			newRootCmd(a)
+			newWholeRootCmd(a)
 		}
 		runtime.GC()
 		var m runtime.MemStats

@@ -73,8 +73,8 @@ func share(flags *pflag.FlagSet, key string, register func(*pflag.FlagSet)) {
 
 // registerEntry registers the flags that say what a server is.
 func (f *entryFlags) registerEntry(flags *pflag.FlagSet) {
-	flags.StringArrayVarP(&f.headers, "header", "H", nil, "send this HTTP `header`, 'Name: value'; repeatable")
-	flags.StringArrayVarP(&f.env, "env", "e", nil, "set `NAME=value` for the command, or pass on NAME")
+	listVarP(flags, &f.headers, "header", "H", "send this HTTP `header`, 'Name: value'; repeatable")
+	listVarP(flags, &f.env, "env", "e", "set `NAME=value` for the command, or pass on NAME")
 	flags.StringVar(&f.inheritEnv, "inherit-env", "", "pass on the whole environment, or these `names`")
 	flags.Lookup("inherit-env").NoOptDefVal = inheritAll
 	flags.StringVar(&f.cwd, "cwd", "", "start the command in this `dir`")

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/mcpctl/mcpctl/internal/render"
 	"github.com/mcpctl/mcpctl/internal/toolargs"
@@ -45,14 +46,14 @@ Some servers keep a task only for the session that made it, or for a while.`,
 		ValidArgsFunction: a.completeTasks(),
 		RunE:              func(cmd *cobra.Command, args []string) error { return o.run(cmd, a, args) },
 	}
-	flags := cmd.Flags()
-	flags.BoolVar(&o.status, "status", false, "tell how the task stands, and do not wait")
-	flags.BoolVar(&o.cancel, "cancel", false, "ask the server to end the task")
-	flags.StringVar(&o.save, "save", "", "save images, audio and resources in `dir`")
-	o.contentFlags.register(a, cmd)
-	o.interactionFlags.register(flags)
-	o.serverFlags.register(flags)
-	return cmd
+	return a.withFlags(cmd, func(flags *pflag.FlagSet) {
+		flags.BoolVar(&o.status, "status", false, "tell how the task stands, and do not wait")
+		flags.BoolVar(&o.cancel, "cancel", false, "ask the server to end the task")
+		flags.StringVar(&o.save, "save", "", "save images, audio and resources in `dir`")
+		o.contentFlags.register(a, cmd)
+		o.interactionFlags.register(flags)
+		o.serverFlags.register(flags)
+	})
 }
 
 // taskBody tells in a JSON document of the task that a call had become.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/mcpctl/mcpctl/internal/render"
 	"github.com/mcpctl/mcpctl/pkg/config"
@@ -31,8 +32,9 @@ Servers of protocol 2026-07-28 have no such list.`,
 		ValidArgsFunction: a.completeServers(1),
 		RunE:              func(cmd *cobra.Command, args []string) error { return o.run(cmd, a, args) },
 	}
-	o.register(cmd.Flags())
-	return cmd
+	return a.withFlags(cmd, func(flags *pflag.FlagSet) {
+		o.register(flags)
+	})
 }
 
 // tasksDocument is the output of tasks.

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/mcpctl/mcpctl/internal/render"
 	"github.com/mcpctl/mcpctl/internal/toolargs"
@@ -59,12 +60,13 @@ With -o name the lines are what call takes: SERVER TOOL.`,
 		}
 		return one(cmd, args, word)
 	}
-	cmd.Flags().BoolVar(&o.all, "all", false, "list those of all enabled servers")
-	cmd.Flags().StringArrayVar(&o.grep, "grep", nil, "only those with these `words`; repeatable")
-	cmd.Flags().BoolVar(&o.brief, "brief", false, "show each tool as name(param: type, optional?: type)")
-	cmd.Flags().BoolVar(&o.schema, "schema", false, "show the input schema of TOOL as it was sent")
-	o.register(cmd.Flags())
-	return cmd
+	return a.withFlags(cmd, func(flags *pflag.FlagSet) {
+		flags.BoolVar(&o.all, "all", false, "list those of all enabled servers")
+		listVar(flags, &o.grep, "grep", "only those with these `words`; repeatable")
+		flags.BoolVar(&o.brief, "brief", false, "show each tool as name(param: type, optional?: type)")
+		flags.BoolVar(&o.schema, "schema", false, "show the input schema of TOOL as it was sent")
+		o.register(flags)
+	})
 }
 
 // toolsDocument is the output of tools.

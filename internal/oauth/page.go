@@ -4,10 +4,10 @@ package oauth
 // address stands in them.
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"encoding/base64"
-	"html/template"
+	"html"
+	"io"
 	"net/http"
 	"strings"
 	"unicode"
@@ -91,33 +91,46 @@ p{margin:.5rem 0;overflow-wrap:anywhere}
 .good{color:#1a7f37}.bad{color:#cf222e}
 @media(prefers-color-scheme:dark){body{background:#0d1117;color:#e6edf3}.detail{color:#9198a1}.good{color:#3fb950}.bad{color:#f85149}}`
 
-const pageHTML = `<!DOCTYPE html>
+// html returns the page. Each text stands between tags, where escaping it is enough. A template that finds out by itself where
+// a text stands would cost every command a page's worth of tables.
+func (p page) html() string {
+	var b strings.Builder
+	text := html.EscapeString
+	class := ""
+	switch {
+	case p.Good:
+		class = ` class="good"`
+	case p.Bad:
+		class = ` class="bad"`
+	}
+	b.WriteString(`<!DOCTYPE html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
 <meta name="referrer" content="no-referrer">
-<title>{{.Title}} – mcpctl</title>
+<title>` + text(p.Title) + ` – mcpctl</title>
 <link rel="icon" href="data:,">
 <style>` + pageStyle + `</style>
 </head>
 <body>
 <main>
-<h1><span{{if .Good}} class="good"{{else if .Bad}} class="bad"{{end}} aria-hidden="true">{{.Mark}}</span> {{.Title}}</h1>
-{{with .Detail}}<p class="detail">{{.}}</p>
-{{end}}<p>{{.Next}}</p>
+<h1><span` + class + ` aria-hidden="true">` + text(p.Mark) + `</span> ` + text(p.Title) + `</h1>
+`)
+	if p.Detail != "" {
+		b.WriteString(`<p class="detail">` + text(p.Detail) + "</p>\n")
+	}
+	b.WriteString(`<p>` + text(p.Next) + `</p>
 </main>
 </body>
 </html>
-`
+`)
+	return b.String()
+}
 
 // writePage writes a page, and has it sent before it returns.
 func writePage(rw http.ResponseWriter, status int, p page) {
-	var text bytes.Buffer
-	if err := template.Must(template.New("page").Parse(pageHTML)).Execute(&text, p); err != nil {
-		status = http.StatusInternalServerError // not with these values
-	}
 	style := sha256.Sum256([]byte(pageStyle))
 	h := rw.Header()
 	h.Set("Content-Type", "text/html; charset=utf-8")
@@ -130,6 +143,6 @@ func writePage(rw http.ResponseWriter, status int, p page) {
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("X-Frame-Options", "DENY")
 	rw.WriteHeader(status)
-	_, _ = rw.Write(text.Bytes())              // a browser that has gone needs no page
+	_, _ = io.WriteString(rw, p.html())        // a browser that has gone needs no page
 	_ = http.NewResponseController(rw).Flush() // likewise
 }

@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"net"
 	"os/exec"
-	"regexp"
 	"strconv"
 	"strings"
 	"sync"
@@ -56,10 +55,13 @@ type ringPlace struct {
 
 // valid reports whether it names entries.
 func (p ringPlace) valid() bool {
-	return validID.MatchString(p.ID) && (p.Slot == "a" || p.Slot == "b") && p.Parts > 0 && p.Parts <= mostParts
+	return validID(p.ID) && (p.Slot == "a" || p.Slot == "b") && p.Parts > 0 && p.Parts <= mostParts
 }
 
-var validID = regexp.MustCompile(`^[0-9a-f]{1,32}$`)
+func validID(id string) bool {
+	const longest = 32
+	return id != "" && len(id) <= longest && strings.Trim(id, "0123456789abcdef") == ""
+}
 
 // other is the slot that is not in use.
 func (p ringPlace) other() string {
@@ -198,7 +200,7 @@ func (r *ring) clear(ctx context.Context, name, id, slot string) error {
 // clearRing removes all entries of a file.
 func (s *Store) clearRing(ctx context.Context, name, id string) error {
 	switch {
-	case !validID.MatchString(id):
+	case !validID(id):
 		return nil
 	case s.o.Kind == StoreFile:
 		return errors.New("MCPCTL_CREDENTIALS is file, so it is not asked")

@@ -5,13 +5,10 @@
 package render
 
 import (
-	"io"
 	"strings"
 	"unicode/utf8"
 
-	"github.com/charmbracelet/lipgloss"
 	"github.com/charmbracelet/x/ansi"
-	"github.com/muesli/termenv"
 
 	"github.com/mcpctl/mcpctl/internal/iostreams"
 )
@@ -44,28 +41,28 @@ const (
 	Bad
 )
 
-// Paint returns text in the colours of style, or as it is where colours are not wanted.
+// Paint returns text in the colours of style, or as it is where colours are not wanted. The colours are the first eight of
+// a terminal, which its owner has chosen: nothing has to be asked of it (ECMA-48, 8.3.117).
 func (s Screen) Paint(style Style, text string) string {
 	if !s.Colour || text == "" || style == Plain {
 		return text
 	}
-	r := lipgloss.NewRenderer(io.Discard)
-	r.SetColorProfile(termenv.ANSI)
-	l := r.NewStyle()
+	code := ""
 	switch style {
 	case Strong:
-		l = l.Bold(true)
+		code = "1"
 	case Faint:
-		l = l.Faint(true)
+		code = "2"
 	case Good:
-		l = l.Foreground(lipgloss.ANSIColor(termenv.ANSIGreen))
+		code = "32"
 	case Warning:
-		l = l.Foreground(lipgloss.ANSIColor(termenv.ANSIYellow))
+		code = "33"
 	case Bad:
-		l = l.Foreground(lipgloss.ANSIColor(termenv.ANSIRed))
+		code = "31"
 	case Plain:
 	}
-	return l.Inline(true).Render(text)
+	// A style never goes over the end of a line, nor over a tab, whose width nobody knows.
+	return "\x1b[" + code + "m" + strings.NewReplacer("\r\n", "", "\n", "", "\t", "    ").Replace(text) + "\x1b[0m"
 }
 
 // OneLine returns text for one line of a list: line ends and tabs become spaces, and what could move a cursor or turn

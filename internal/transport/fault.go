@@ -15,6 +15,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 	"unicode/utf8"
@@ -193,7 +194,7 @@ func (f *Fault) bodyHint() string {
 	}
 	s := f.Snippet()
 	if f.IsPage() {
-		s = Snippet([]byte(html.UnescapeString(string(anyTag.ReplaceAll(f.Body, []byte(" "))))))
+		s = Snippet([]byte(html.UnescapeString(string(anyTag().ReplaceAll(f.Body, []byte(" "))))))
 	}
 	if text := http.StatusText(f.Status); len(s) >= len(text) && strings.EqualFold(s[:len(text)], text) {
 		s = strings.TrimLeft(s[len(text):], ":,.- ") // some bodies begin with the status once more
@@ -217,14 +218,18 @@ func Snippet(text []byte) string {
 	return s
 }
 
-var titleTag = regexp.MustCompile(`(?is)<title[^>]*>(.*?)</title>`)
+var titleTag = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?is)<title[^>]*>(.*?)</title>`)
+})
 
 // anyTag matches the tags of a page, and what is not text in it.
-var anyTag = regexp.MustCompile(`(?is)<(script|style)\b.*?</(script|style)\s*>|<[^>]*>`)
+var anyTag = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?is)<(script|style)\b.*?</(script|style)\s*>|<[^>]*>`)
+})
 
 // pageTitle returns the title of a web page.
 func pageTitle(body []byte) string {
-	m := titleTag.FindSubmatch(body)
+	m := titleTag().FindSubmatch(body)
 	if m == nil {
 		return ""
 	}

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/itchyny/gojq"
@@ -224,7 +225,9 @@ func jsonText(s string) string {
 }
 
 // reference is the beginning of a reference to a variable.
-var reference = regexp.MustCompile(`\$\{[A-Za-z_][A-Za-z0-9_]*`)
+var reference = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`\$\{[A-Za-z_][A-Za-z0-9_]*`)
+})
 
 // healthProblems says what is wrong with the calls of an entry.
 func (s Server) healthProblems() []problem {
@@ -271,7 +274,7 @@ func (h Health) problems(path string, filter ToolFilter) []problem {
 		texts = append(texts, placedText{".expect.equals", *h.Expect.Equals})
 	}
 	for _, t := range texts {
-		if ref := reference.FindString(t.value); ref != "" {
+		if ref := reference().FindString(t.value); ref != "" {
 			key, _, _ := strings.Cut(path, "[")
 			add(t.place, fmt.Sprintf("variables are not replaced in %s, and %s} is one", cmp.Or(key, "smoke calls"), ref), "write the value")
 		}

@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/mcpctl/mcpctl/pkg/config"
 )
@@ -61,7 +62,9 @@ func codeOptions() []string {
 }
 
 // takesCode are the programs that have such options.
-var takesCode = regexp.MustCompile(`^(?:(?:ba|z|da|k|fi|)sh|cmd|pwsh|powershell|node|deno|bun|ruby|perl|php|python3?(?:\.\d+)?)$`)
+var takesCode = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(?:(?:ba|z|da|k|fi|)sh|cmd|pwsh|powershell|node|deno|bun|ruby|perl|php|python3?(?:\.\d+)?)$`)
+})
 
 // doubtfulArguments looks at the arguments that a process gets, and at the values of its variables for placeholders. Of
 // an entry in a file, meant reports the arguments in which a dollar sign is meant; it is nil for one that was typed.
@@ -74,7 +77,7 @@ func doubtfulArguments(s config.Server, meant func(int) bool) []doubt {
 		if code {
 			break
 		}
-		code = takesCode.MatchString(program) && slices.Contains(codeOptions(), arg)
+		code = takesCode().MatchString(program) && slices.Contains(codeOptions(), arg)
 		for _, r := range rules {
 			if r.form.MatchString(arg) && (meant == nil || !meant(i)) {
 				fix := r.file
@@ -150,7 +153,9 @@ func unmatched(s config.Server, arg string) string {
 }
 
 // scriptEndings are how files are called that are clearly meant to be run by a runtime.
-var scriptEndings = regexp.MustCompile(`\.(?:js|mjs|cjs|ts|mts|py|jar|rb|php|dll)$`)
+var scriptEndings = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`\.(?:js|mjs|cjs|ts|mts|py|jar|rb|php|dll)$`)
+})
 
 // missingScript returns the script that a runtime is to run, and its place, if it does not exist; else "".
 func missingScript(s config.Server) (place int, path string) {
@@ -175,7 +180,7 @@ func missingScript(s config.Server) (place int, path string) {
 			return 0, ""
 		case strings.HasPrefix(arg, "-"):
 			continue
-		case scriptEndings.MatchString(arg):
+		case scriptEndings().MatchString(arg):
 			return missingFile(s, i)
 		case i > first && strings.HasPrefix(s.Args[i-1], "-"):
 			continue // perhaps the value of that option

@@ -5,13 +5,16 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/mcpctl/mcpctl/pkg/session"
 )
 
 // headerWords are those of servers that end because a message has no header.
-var headerWords = regexp.MustCompile(`(?i)content-length|\b(missing|invalid|malformed|bad|unexpected)\b.{0,20}\bheaders?\b`)
+var headerWords = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?i)content-length|\b(missing|invalid|malformed|bad|unexpected)\b.{0,20}\bheaders?\b`)
+})
 
 // framingLead is how long before the end of the connect limit a silent server is asked in the other framing: it has time to
 // start and to answer by then, and the answer costs no time of its own.
@@ -62,7 +65,7 @@ func (t *Target) tryFraming(ctx context.Context, q *framing, f *Finding) {
 		return
 	}
 	silent := f.Class == string(session.ClassTimeout) && f.Data["symptom"] == nil && !strings.Contains(f.Detail, "standard output")
-	died := f.Class == string(session.ClassConnect) && slices.ContainsFunc(strings.Split(f.Detail, "\n"), headerWords.MatchString)
+	died := f.Class == string(session.ClassConnect) && slices.ContainsFunc(strings.Split(f.Detail, "\n"), headerWords().MatchString)
 	yes := q.end(silent)
 	if died && !silent {
 		yes = t.dialer().AnswersFramed(ctx, t.expanded)

@@ -2,9 +2,6 @@ package session
 
 import (
 	"bytes"
-	"debug/elf"
-	"debug/macho"
-	"debug/pe"
 	"encoding/binary"
 	"fmt"
 	"io"
@@ -250,25 +247,24 @@ func (f format) runsOn(h host) bool {
 // formatOf reads the headers of a binary, zero if it is none that is known.
 func formatOf(head []byte) format {
 	const (
-		elfData, elfMachine = 5, 18
-		peOffset            = 0x3c
+		elfMachine = 18
+		peOffset   = 0x3c
+		// The first words of Mach-O: for 32 bits, for 64, and for several machines.
+		macho32, macho64, machoFat = 0xfeedface, 0xfeedfacf, 0xcafebabe
 	)
 	be, le := binary.BigEndian, binary.LittleEndian
 	switch {
-	case len(head) > elfMachine+2 && bytes.HasPrefix(head, []byte(elf.ELFMAG)):
-		var order binary.ByteOrder = le
-		if elf.Data(head[elfData]) == elf.ELFDATA2MSB {
-			order = be
-		}
-		return format{name: "ELF", os: "linux", archs: nonEmptyList(elfArch(elf.Machine(order.Uint16(head[elfMachine:])), order == le))}
-	case len(head) >= 8 && (le.Uint32(head) == macho.Magic64 || le.Uint32(head) == macho.Magic32):
-		return format{name: "Mach-O", os: "darwin", archs: nonEmptyList(machoArch(macho.Cpu(le.Uint32(head[4:]))))}
-	case len(head) >= 8 && be.Uint32(head) == macho.MagicFat && be.Uint32(head[4:]) < 20: // compiled Java begins alike, with a higher number
+	case len(head) > elfMachine+2 && bytes.HasPrefix(head, []byte("\x7fELF")):
+		order := elfOrder(head)
+		return format{name: "ELF", os: "linux", archs: nonEmptyList(elfArch(order.Uint16(head[elfMachine:]), order == le))}
+	case len(head) >= 8 && (le.Uint32(head) == macho64 || le.Uint32(head) == macho32):
+		return format{name: "Mach-O", os: "darwin", archs: nonEmptyList(machoArch(le.Uint32(head[4:])))}
+	case len(head) >= 8 && be.Uint32(head) == machoFat && be.Uint32(head[4:]) < 20: // compiled Java begins alike, with a higher number
 		f := format{name: "Mach-O", os: "darwin"}
 		const header, each = 8, 20
 		for i := range int(be.Uint32(head[4:])) {
 			if at := header + i*each; at+4 <= len(head) {
-				f.archs = append(f.archs, nonEmptyList(machoArch(macho.Cpu(be.Uint32(head[at:]))))...)
+				f.archs = append(f.archs, nonEmptyList(machoArch(be.Uint32(head[at:])))...)
 			}
 		}
 		return f
@@ -289,54 +285,34 @@ func nonEmptyList(s string) []string {
 	return []string{s}
 }
 
-// elfArch returns the machine of an ELF file as Go names it, "" if it has no name here.
-func elfArch(m elf.Machine, little bool) string {
-	switch m { //nolint:exhaustive // the others are not judged
-	case elf.EM_X86_64:
-		return "amd64"
-	case elf.EM_386:
-		return "386"
-	case elf.EM_AARCH64:
-		return "arm64"
-	case elf.EM_ARM:
-		return "arm"
-	case elf.EM_RISCV:
-		return "riscv64"
-	case elf.EM_S390:
-		return "s390x"
-	case elf.EM_LOONGARCH:
-		return "loong64"
-	case elf.EM_PPC64:
-		if little {
-			return "ppc64le"
-		}
-		return "ppc64"
+// elfOrder returns the order of the bytes in the numbers of an ELF file (System V ABI, "ELF Identification").
+func elfOrder(head []byte) binary.ByteOrder {
+	const data, bigEndian = 5, 2
+	if head[data] == bigEndian {
+		return binary.BigEndian
 	}
-	return ""
+	return binary.LittleEndian
 }
 
-func machoArch(c macho.Cpu) string {
-	switch c { //nolint:exhaustive // the others are not judged
-	case macho.CpuAmd64:
-		return "amd64"
-	case macho.Cpu386:
-		return "386"
-	case macho.CpuArm64:
-		return "arm64"
+// elfArch returns the machine of an ELF file as Go names it, "" if it has no name here. The numbers are those of e_machine
+// in the System V ABI.
+func elfArch(machine uint16, little bool) string {
+	if machine == 21 && little { // PowerPC of 64 bits
+		return "ppc64le"
 	}
-	return ""
+	return map[uint16]string{
+		3: "386", 21: "ppc64", 22: "s390x", 40: "arm", 62: "amd64", 183: "arm64", 243: "riscv64", 258: "loong64",
+	}[machine]
 }
 
+// machoArch returns the machine of a Mach-O file, by cputype of mach/machine.h.
+func machoArch(cpu uint32) string {
+	return map[uint32]string{7: "386", 0x0100_0007: "amd64", 0x0100_000c: "arm64"}[cpu]
+}
+
+// peArch returns the machine of a PE file, by "Machine Types" of the PE format.
 func peArch(machine uint16) string {
-	switch machine {
-	case pe.IMAGE_FILE_MACHINE_AMD64:
-		return "amd64"
-	case pe.IMAGE_FILE_MACHINE_I386:
-		return "386"
-	case pe.IMAGE_FILE_MACHINE_ARM64:
-		return "arm64"
-	}
-	return ""
+	return map[uint16]string{0x014c: "386", 0x8664: "amd64", 0xaa64: "arm64"}[machine]
 }
 
 // loaderOf returns the loader that a program of this machine names and that does not exist, "" if it is there or there is
@@ -345,27 +321,70 @@ func loaderOf(path string, f format, h host) string {
 	if f.name != "ELF" || h.os != "linux" || len(f.archs) == 0 || f.archs[0] != h.arch {
 		return ""
 	}
-	file, err := elf.Open(path)
+	file, err := os.Open(path)
 	if err != nil {
 		return ""
 	}
 	defer func() { _ = file.Close() }()
-	for _, p := range file.Progs {
-		const longest = 4096
-		if p.Type != elf.PT_INTERP || p.Filesz > longest {
+	loader := elfInterpreter(file)
+	if !filepath.IsAbs(loader) {
+		return ""
+	}
+	if _, err := os.Stat(loader); os.IsNotExist(err) {
+		return loader
+	}
+	return ""
+}
+
+// elfInterpreter returns the loader that an ELF file names in its program headers, "" if it names none or is damaged
+// (System V ABI, "Program Header"). The standard library's reader would bring the tables of debuggers into every command.
+func elfInterpreter(file io.ReaderAt) string {
+	const (
+		header  = 64 // the longer one, of 64 bits
+		class   = 4
+		bits64  = 2
+		interp  = 3 // PT_INTERP
+		longest = 4096
+		most    = 1 << 10 // program headers; real files have about ten
+	)
+	head := make([]byte, header)
+	if n, err := file.ReadAt(head, 0); n < header && err != nil {
+		return ""
+	}
+	order := elfOrder(head)
+	word := func(b []byte, at32, at64 int) int64 { // an offset or a size, of the width of the file's class
+		if head[class] == bits64 {
+			return int64(order.Uint64(b[at64:])) //nolint:gosec // a negative one is refused below
+		}
+		return int64(order.Uint32(b[at32:]))
+	}
+	half := func(at32, at64 int) int64 {
+		if head[class] == bits64 {
+			return int64(order.Uint16(head[at64:]))
+		}
+		return int64(order.Uint16(head[at32:]))
+	}
+	table, each, count := word(head, 28, 32), half(42, 54), half(44, 56)
+	if table <= 0 || each < 32 || head[class] == bits64 && each < 56 || count > most {
+		return ""
+	}
+	entry := make([]byte, each)
+	for i := range count {
+		if _, err := file.ReadAt(entry, table+i*each); err != nil {
+			return ""
+		}
+		if order.Uint32(entry) != interp {
 			continue
 		}
-		name := make([]byte, p.Filesz)
-		if _, err := p.ReadAt(name, 0); err != nil {
+		at, size := word(entry, 4, 8), word(entry, 16, 32)
+		if at < 0 || size <= 0 || size > longest {
 			return ""
 		}
-		loader := strings.TrimRight(string(name), "\x00")
-		if !filepath.IsAbs(loader) {
+		name := make([]byte, size)
+		if _, err := file.ReadAt(name, at); err != nil {
 			return ""
 		}
-		if _, err := os.Stat(loader); os.IsNotExist(err) {
-			return loader
-		}
+		return strings.TrimRight(string(name), "\x00")
 	}
 	return ""
 }

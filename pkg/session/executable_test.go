@@ -7,8 +7,10 @@ import (
 	"debug/elf"
 	"debug/macho"
 	"encoding/binary"
+	"io"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -307,5 +309,50 @@ func TestCompareVersions(t *testing.T) {
 		if got := compareVersions(tt.a, tt.b); got != tt.want {
 			t.Errorf("%s, %s: %d", tt.a, tt.b, got)
 		}
+	}
+}
+
+// TestElfInterpreter shows that the loader is read as the standard library reads it, and that a damaged file names none.
+func TestElfInterpreter(t *testing.T) {
+	t.Parallel()
+	read := 0
+	for _, path := range []string{"/bin/sh", "/bin/ls", "/usr/bin/env", "/proc/self/exe"} {
+		file, err := elf.Open(path)
+		if err != nil {
+			continue // not on this system
+		}
+		want := ""
+		for _, p := range file.Progs {
+			if p.Type != elf.PT_INTERP {
+				continue
+			}
+			name, err := io.ReadAll(p.Open())
+			if err != nil {
+				t.Fatal(err)
+			}
+			want = strings.TrimRight(string(name), "\x00")
+		}
+		_ = file.Close()
+		raw, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := elfInterpreter(bytes.NewReader(raw)); got != want {
+			t.Errorf("%s: %q, want %q", path, got, want)
+		}
+		if got := elfInterpreter(bytes.NewReader(raw[:100])); got != "" {
+			t.Errorf("%s, cut: %q", path, got)
+		}
+		read++
+	}
+	if read == 0 && runtime.GOOS == "linux" {
+		t.Error("no ELF file was found on Linux")
+	}
+	endless := elfHead(elf.EM_X86_64)
+	for i := 32; i < len(endless); i++ {
+		endless[i] = 0xff
+	}
+	if got := elfInterpreter(bytes.NewReader(endless)); got != "" {
+		t.Errorf("damaged: %q", got)
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"regexp"
 	"runtime"
 	"slices"
 	"strings"
@@ -226,11 +225,11 @@ func usualDirs(home string, ours []string) []string {
 }
 
 // numbers finds the numbers in a version.
-var numbers = regexp.MustCompile(`\d+`)
+var numbers = lazily(`\d+`)
 
 // compareVersions compares two versions by their numbers: "v20.1.0" is more than "v9.9.9".
 func compareVersions(a, b string) int {
-	as, bs := numbers.FindAllString(a, -1), numbers.FindAllString(b, -1)
+	as, bs := numbers().FindAllString(a, -1), numbers().FindAllString(b, -1)
 	return slices.CompareFunc(as, bs, func(x, y string) int {
 		x, y = strings.TrimLeft(x, "0"), strings.TrimLeft(y, "0")
 		return cmp.Or(cmp.Compare(len(x), len(y)), cmp.Compare(x, y))
