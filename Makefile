@@ -17,12 +17,12 @@ GO ?= go
 TESTFLAGS ?= -race
 
 # What has to pass before a change lands, in this order: that of .ci/run, which asks for it.
-CHECKS := demo test lint e2e conformance release-check
+CHECKS := demo test lint readme e2e conformance release-check
 
 # How many tests of a package run at once: many of them wait for servers most of the time.
 PARALLEL ?= $(shell expr 2 '*' $$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2))
 
-# How `make bench` measures: -runs N for more than the 30 of each program, -max RATIO to fail above one.
+# How `make bench` measures: -quick for few runs, -only start,calls for some parts, -runs N, -strict to fail above an aim.
 BENCHFLAGS ?=
 
 # How `make conformance` runs: -runs 3 for three times in a row, -v for every scenario, -scenario 'auth/*' for some.
@@ -54,6 +54,10 @@ build: ## Build build/mcpctl for this machine
 test: ## Run the tests (no Node, no network beyond this machine)
 	$(GO) test -timeout 45m -parallel $(PARALLEL) $(TESTFLAGS) ./...
 
+.PHONY: readme
+readme: ## Follow the README, word by word, in a fresh clone with an empty home
+	$(GO) test -count=1 -v -run '^TestReadmeInAFreshClone$$' ./docs -clone
+
 .PHONY: soak
 soak: ## Kill sessions under load for minutes; SOAKFLAGS='-chaos.seed N' does a run again
 	$(GO) test -timeout 30m -count=1 -v -run '^TestChaos' ./pkg/session -chaos.long $(SOAKFLAGS)
@@ -76,7 +80,7 @@ fuzz: ## Run every fuzz test for FUZZTIME (10s)
 
 .PHONY: update
 update: ## Write the golden files anew; read the difference before you commit it
-	$(GO) test ./cmd/mcpctl ./internal/render -update
+	$(GO) test ./cmd/mcpctl ./internal/render ./docs -update
 
 .PHONY: lint
 lint: $(GOLANGCI) ## Check rules, formatting, other platforms and go.mod
@@ -101,14 +105,14 @@ conformance: e2e/node_modules/.package-lock.json ## Run the official conformance
 	$(GO) run ./e2e/conformance $(CONFORMANCEFLAGS)
 
 # npm writes this file last; it is older than what it was made from when that has changed since.
-e2e/node_modules/.package-lock.json: e2e/package.json e2e/package-lock.json
-	npm ci --prefix e2e --no-audit --no-fund
+%/node_modules/.package-lock.json: %/package.json %/package-lock.json
+	npm ci --prefix $* --no-audit --no-fund
 	@mkdir -p $(@D) && touch $@
 
+# It has its own Node. With BENCHFLAGS='-quick' or '-only PART' bench/RESULTS.md stays as it is.
 .PHONY: bench
-bench: ## Measure mcpctl beside a bare go-sdk program, and package session beside the SDK
+bench: bench/node_modules/.package-lock.json ## Measure mcpctl beside other programs and write bench/RESULTS.md (npm; ten minutes)
 	$(GO) run ./bench $(BENCHFLAGS)
-	$(GO) test -run '^$$' -bench . ./pkg/session
 
 # goreleaser wants to know where the repository came from, and takes nothing from one that came from nowhere.
 ORIGIN = $(if $(shell git remote 2>/dev/null),,GIT_CONFIG_COUNT=1 GIT_CONFIG_KEY_0=remote.origin.url \

@@ -158,7 +158,7 @@ func (o *OAuth) texts() []oauthText {
 func (o *OAuth) placed() []placedText {
 	var texts []placedText
 	for _, t := range o.texts() {
-		texts = append(texts, placedText{t.place, *t.value})
+		texts = append(texts, placedText{key: t.place, value: *t.value})
 	}
 	return texts
 }
@@ -193,7 +193,7 @@ func (e *entry) oauth(s *Server, f field) {
 	o := &OAuth{}
 	for _, f := range e.fields(f.value, "oauth") {
 		key := below("oauth", f.name)
-		e.at[key] = f.key
+		e.at.set(key, f.key)
 		at := field{key, f.key, f.value}
 		switch f.name {
 		case "client_id":
@@ -234,7 +234,7 @@ func (e *entry) idp(s *Server, p *IDP, f field) {
 	path := f.name
 	for _, f := range e.fields(f.value, path) {
 		key := below(path, f.name)
-		e.at[key] = f.key
+		e.at.set(key, f.key)
 		at := field{key, f.key, f.value}
 		switch f.name {
 		case "issuer":
@@ -395,9 +395,9 @@ func (s Server) authProblems() []problem {
 	if message, hint := webProblem(o.ClientMetadataURL, "https"); message != "" {
 		add("oauth.client_metadata_url", message, hint)
 	}
-	for _, t := range []placedText{{"oauth.issuer", o.Issuer}, {"oauth.idp.issuer", o.IDP.Issuer}, {"oauth.idp.token_endpoint", o.IDP.TokenEndpoint}} {
+	for _, t := range []placedText{{key: "oauth.issuer", value: o.Issuer}, {key: "oauth.idp.issuer", value: o.IDP.Issuer}, {key: "oauth.idp.token_endpoint", value: o.IDP.TokenEndpoint}} {
 		if message, hint := webProblem(t.value, "https", "http"); message != "" {
-			add(t.place, message, hint)
+			add(t.place(), message, hint)
 		}
 	}
 	return found
@@ -465,7 +465,7 @@ func isPEM(text string) bool { return strings.HasPrefix(strings.TrimSpace(text),
 // expandOAuth expands the values of oauth. One that comes out empty is an error: the login would be another one.
 func (x *expansion) expandOAuth(out *Server) {
 	for _, t := range out.OAuth.texts() {
-		written := placedText{t.place, *t.value}
+		written := placedText{key: t.place, value: *t.value}
 		if written.value == "" {
 			continue
 		}
