@@ -3,9 +3,13 @@
 # The tools, pinned. They are built once for each version, into .bin.
 GOLANGCI_VERSION   := v2.15.0
 GORELEASER_VERSION := v2.15.1
+SYFT_VERSION       := v1.57.1
+COSIGN_VERSION     := v3.1.3
 
 GOLANGCI   := .bin/golangci-lint-$(GOLANGCI_VERSION)/golangci-lint
 GORELEASER := .bin/goreleaser-$(GORELEASER_VERSION)/goreleaser
+SYFT       := .bin/syft-$(SYFT_VERSION)/syft
+COSIGN     := .bin/cosign-$(COSIGN_VERSION)/cosign
 
 GO ?= go
 
@@ -29,7 +33,7 @@ FUZZTIME ?= 10s
 
 # What the binary says of itself. Empty values are left to the build information that Go records.
 VERSION = $(patsubst v%,%,$(shell git describe --tags --dirty --match 'v*' 2>/dev/null))
-COMMIT  = $(shell git rev-parse --short HEAD 2>/dev/null)
+COMMIT  = $(shell git rev-parse --short=12 HEAD 2>/dev/null)
 DATE    = $(shell git log -1 --format=%cI 2>/dev/null)
 LDFLAGS = -s -w$(if $(VERSION), -X main.version=$(VERSION))$(if $(COMMIT), -X main.commit=$(COMMIT))$(if $(DATE), -X main.date=$(DATE))
 
@@ -46,6 +50,10 @@ build: ## Build build/mcpctl for this machine
 .PHONY: test
 test: ## Run the tests (no Node, no network beyond this machine)
 	$(GO) test -timeout 45m -parallel $(PARALLEL) $(TESTFLAGS) ./...
+
+.PHONY: readme
+readme: ## Follow the README, word by word, in a fresh clone with an empty home
+	$(GO) test -count=1 -v -run '^TestReadmeInAFreshClone$$' ./docs -clone
 
 .PHONY: soak
 soak: ## Kill sessions under load for minutes; SOAKFLAGS='-chaos.seed N' does a run again
@@ -69,14 +77,14 @@ fuzz: ## Run every fuzz test for FUZZTIME (10s)
 
 .PHONY: update
 update: ## Write the golden files anew; read the difference before you commit it
-	$(GO) test ./cmd/mcpctl ./internal/render -update
+	$(GO) test ./cmd/mcpctl ./internal/render ./docs -update
 
 .PHONY: lint
 lint: $(GOLANGCI) ## Check rules, formatting, other platforms and go.mod
 	$(GOLANGCI) config verify
 	$(GOLANGCI) run ./...
-	GOOS=windows CGO_ENABLED=0 $(GO) vet -tags e2e ./...
-	GOOS=darwin CGO_ENABLED=0 $(GO) vet -tags e2e ./...
+	GOOS=windows CGO_ENABLED=0 $(GO) vet -tags e2e,release ./...
+	GOOS=darwin CGO_ENABLED=0 $(GO) vet -tags e2e,release ./...
 	$(GO) mod tidy -diff
 	$(GO) mod verify
 	cd e2e/servers/mcp-go && $(GO) vet ./... && $(GO) mod tidy -diff && $(GO) mod verify
@@ -103,22 +111,47 @@ bench: ## Measure mcpctl beside a bare go-sdk program, and package session besid
 	$(GO) run ./bench $(BENCHFLAGS)
 	$(GO) test -run '^$$' -bench . ./pkg/session
 
-.PHONY: release-check
-release-check: $(GORELEASER) ## Check the release configuration and build this machine's binary with it
-	$(GORELEASER) check
-	$(GORELEASER) build --snapshot --clean --single-target --output build/mcpctl-snapshot
-	build/mcpctl-snapshot --version
+# goreleaser wants to know where the repository came from, and takes nothing from one that came from nowhere.
+ORIGIN = $(if $(shell git remote 2>/dev/null),,GIT_CONFIG_COUNT=1 GIT_CONFIG_KEY_0=remote.origin.url \
+	GIT_CONFIG_VALUE_0=https://github.com/mcpctl/mcpctl)
 
-# syft and cosign are for the real release; see .goreleaser.yaml.
+# The configuration for the platform of this machine alone: what it can run, and all that it can install.
+ONE = build/goreleaser-one.yaml
+
+.PHONY: release-check
+release-check: $(GORELEASER) ## Check the release, and install this machine's packages and completions from it
+	$(GORELEASER) check
+	@mkdir -p build
+	sed -e "s/goos: \[.*\]/goos: [$$($(GO) env GOOS)]/" -e "s/goarch: \[.*\]/goarch: [$$($(GO) env GOARCH)]/" .goreleaser.yaml >$(ONE)
+	$(ORIGIN) $(GORELEASER) release --snapshot --clean --skip=sbom,sign --config $(ONE)
+	$(GO) test -tags release -count=1 -timeout 10m ./release -args -dist $(CURDIR)/dist -one
+	GORELEASER=$(GORELEASER) release/reproducible -config $(ONE) -skip sbom,sign -against dist
+
+# Signing needs an identity, which the workflow of the release has.
 .PHONY: snapshot
-snapshot: $(GORELEASER) ## Build everything a release has, into dist, without publishing it
-	$(GORELEASER) release --snapshot --clean --skip=sbom,sign
+snapshot: $(GORELEASER) $(SYFT) ## Build everything a release has but the signature, into dist, and test it
+	$(ORIGIN) PATH="$(CURDIR)/$(dir $(SYFT)):$$PATH" $(GORELEASER) release --snapshot --clean --skip=sign
+	$(GO) test -tags release -count=1 -timeout 10m ./release -args -dist $(CURDIR)/dist
+
+.PHONY: reproducible
+reproducible: $(GORELEASER) $(SYFT) ## Build everything twice, in two places, and compare the bytes
+	PATH="$(CURDIR)/$(dir $(SYFT)):$$PATH" GORELEASER=$(GORELEASER) release/reproducible -skip sign
+
+.PHONY: release
+release: $(GORELEASER) $(SYFT) $(COSIGN) ## Publish the tag that is checked out; .github/workflows/release.yml does
+	PATH="$(CURDIR)/$(dir $(SYFT)):$(CURDIR)/$(dir $(COSIGN)):$$PATH" $(GORELEASER) release --clean
 
 .PHONY: check
-check: test lint e2e conformance bench release-check ## Run all that has to pass before a change lands
+check: test lint readme e2e conformance bench release-check ## Run all that has to pass before a change lands
 
 $(GOLANGCI):
 	GOBIN=$(CURDIR)/$(@D) $(GO) install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(GOLANGCI_VERSION)
 
 $(GORELEASER):
 	GOBIN=$(CURDIR)/$(@D) $(GO) install github.com/goreleaser/goreleaser/v2@$(GORELEASER_VERSION)
+
+$(SYFT):
+	GOBIN=$(CURDIR)/$(@D) $(GO) install github.com/anchore/syft/cmd/syft@$(SYFT_VERSION)
+
+$(COSIGN):
+	GOBIN=$(CURDIR)/$(@D) $(GO) install github.com/sigstore/cosign/v3/cmd/cosign@$(COSIGN_VERSION)

@@ -164,7 +164,7 @@ func TestPipelineExamples(t *testing.T) {
 	summary := filepath.Join(home, "summary.md")
 	env := []string{
 		"PATH=" + os.Getenv("PATH"), "HOME=" + home, "GORACE=" + raceOptions, "CI=true",
-		"GITHUB_ACTIONS=true", "GITHUB_STEP_SUMMARY=" + summary, "MCP_URL=" + server.URL(), "MCP_TOKEN=open-sesame",
+		"GITHUB_ACTIONS=true", "GITHUB_STEP_SUMMARY=" + summary, "GITHUB_PATH=" + filepath.Join(home, "path"), "MCP_URL=" + server.URL(), "MCP_TOKEN=open-sesame",
 	}
 	const good = "#!/bin/sh\nexec mcpctl demo-server\n"
 	write("server", good, 0o700)

@@ -30,22 +30,27 @@ in the shell's start file.`,
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			root, out := cmd.Root(), cmd.OutOrStdout()
-			switch args[0] {
-			case "bash":
-				_, err := io.WriteString(out, bashScript)
-				return err
-			case "zsh":
-				_, err := io.WriteString(out, zshScript)
-				return err
-			case "fish":
-				return root.GenFishCompletion(out, true)
-			case "powershell", "pwsh":
-				return root.GenPowerShellCompletionWithDesc(out)
+			if !slices.Contains(append(shells, "pwsh"), args[0]) {
+				return usagef("no completion for %q; there is one for %s", args[0], strings.Join(shells, ", "))
 			}
-			return usagef("no completion for %q; there is one for %s", args[0], strings.Join(shells, ", "))
+			return writeCompletion(cmd.Root(), args[0], cmd.OutOrStdout())
 		},
 	}
+}
+
+// writeCompletion writes the completion script of a shell. Packages install what it writes.
+func writeCompletion(root *cobra.Command, shell string, out io.Writer) error {
+	switch shell {
+	case "bash":
+		_, err := io.WriteString(out, bashScript)
+		return err
+	case "zsh":
+		_, err := io.WriteString(out, zshScript)
+		return err
+	case "fish":
+		return root.GenFishCompletion(out, true)
+	}
+	return root.GenPowerShellCompletionWithDesc(out)
 }
 
 // completeServers completes the names of entries, and demo, as the first most words. Nothing is contacted.

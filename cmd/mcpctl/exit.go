@@ -546,6 +546,9 @@ func (f failure) text(everything bool, width int) string {
 	if f.headline != "" {
 		said = f.headline
 	}
+	if !everything {
+		said = shorter(said)
+	}
 	const indent = "  " // of the lines that follow
 	message := render.Wrap("mcpctl: error: "+oneLine(said), max(0, width-len(indent)), "")
 	b.WriteString(strings.ReplaceAll(message, "\n", "\n"+indent) + "\n")
@@ -568,6 +571,18 @@ func (f failure) text(everything bool, width int) string {
 		}
 	}
 	return b.String()
+}
+
+// mostSaid is how many bytes of a message are for people to read: a screen or so. Servers have sent a megabyte.
+const mostSaid = 2000
+
+// shorter returns the beginning of a message that nobody would read to its end.
+func shorter(said string) string {
+	cut := len(said) - mostSaid
+	if cut <= 0 {
+		return said
+	}
+	return strings.ToValidUTF8(said[:mostSaid], "") + fmt.Sprintf("… (%d bytes more with -v)", cut)
 }
 
 // oneLine makes text harmless and one line of it, with the spaces that it has: it may be a line to copy.

@@ -133,6 +133,13 @@ func TestFailuresAreLinesForPeople(t *testing.T) {
 			t.Errorf("a line of %d characters on 40 columns: %q", len(l)-1, l)
 		}
 	}
+	huge := newFailure(classFailed, "s: "+strings.Repeat("é", 500_000))
+	if got, want := huge.text(false, 0), "bytes more with -v)\n"; len(got) > 3000 || !strings.HasSuffix(got, want) {
+		t.Errorf("a message of a megabyte is written in %d bytes, and ends with %q", len(got), got[len(got)-40:])
+	}
+	if got := huge.text(true, 0); len(got) < 1_000_000 {
+		t.Errorf("with -v a message of a megabyte has %d bytes", len(got))
+	}
 	if got, want := f.text(false, 26), "mcpctl: error: s: start:\n  it exited\n  …"; !strings.HasPrefix(got, want) {
 		t.Errorf("on a terminal of 26 columns: %q, want it to begin with %q", got, want)
 	}

@@ -202,22 +202,28 @@ func inGroup(cmd *cobra.Command, group string) []*cobra.Command {
 // flagSections returns the help of a command's own flags, and the names of those that a topic explains: those that answer
 // what a server asks, those about the server, and those for a login.
 func flagSections(cmd *cobra.Command) (own, asked, shared, auth string) {
-	ownSet, askedSet, sharedSet, authSet := newFlags(), newFlags(), newFlags(), newFlags()
+	ownSet, askedSet, sharedSet, authSet := sortFlags(cmd)
+	return explainedFlags(ownSet), flagNames(askedSet), flagNames(sharedSet), flagNames(authSet)
+}
+
+// sortFlags sorts a command's flags by where they are explained: in its own help, or in a topic.
+func sortFlags(cmd *cobra.Command) (own, asked, shared, auth *pflag.FlagSet) {
+	own, asked, shared, auth = newFlags(), newFlags(), newFlags(), newFlags()
 	cmd.LocalFlags().VisitAll(func(f *pflag.Flag) {
 		about := f.Annotations[sharedKey]
 		switch {
 		case f.Name == "help": // everybody knows
 		case f.Annotations[askedKey] != nil:
-			askedSet.AddFlag(f)
+			asked.AddFlag(f)
 		case about != nil && about[0] == authUsage:
-			authSet.AddFlag(f)
+			auth.AddFlag(f)
 		case about != nil && about[0] != ownUsage:
-			sharedSet.AddFlag(f)
+			shared.AddFlag(f)
 		default:
-			ownSet.AddFlag(explained(f))
+			own.AddFlag(f)
 		}
 	})
-	return ownSet.FlagUsagesWrapped(helpWidth), flagNames(askedSet), flagNames(sharedSet), flagNames(authSet)
+	return own, asked, shared, auth
 }
 
 func newFlags() *pflag.FlagSet { return pflag.NewFlagSet("", pflag.ContinueOnError) }
@@ -383,9 +389,10 @@ const topicEnvironment = `Environment
   NO_COLOR         no colours, when set and not empty
   CLICOLOR, CLICOLOR_FORCE
                    0: no colours; anything else in the second: colours always
-  MCPCTL_IMAGES    how images are shown on a terminal, as --images has it
-                   it: auto, kitty, iterm, sixel or never
+  MCPCTL_IMAGES    how images are shown on a terminal, as --images has it:
+                   auto, kitty, iterm, sixel or never
   COLUMNS          the width to write in, in place of the terminal's
+  VISUAL, EDITOR   the editor of mcpctl config edit, the first that is set
   CI               nothing is ever asked, when set and not empty
   GITHUB_STEP_SUMMARY
                    the file to which doctor -o github adds its report

@@ -1,11 +1,13 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"runtime"
 	"runtime/debug"
 	"strings"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/spf13/cobra"
@@ -27,11 +29,15 @@ const (
 
 // readBuild returns what the linker was told, and the rest from what the toolchain recorded in the binary.
 func readBuild(version, commit, date string) build {
-	b := build{version: version, commit: commit, date: date}
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
 		info = new(debug.BuildInfo)
 	}
+	return build{version: version, commit: commit, date: date}.complete(info)
+}
+
+// complete fills in what is missing from what the toolchain recorded.
+func (b build) complete(info *debug.BuildInfo) build {
 	for _, dep := range info.Deps {
 		if dep.Path == sdkModule {
 			b.sdk = dep.Version
@@ -47,11 +53,39 @@ func readBuild(version, commit, date string) build {
 	}
 	if b.version == "" && info.Main.Version != develVersion {
 		b.version = strings.TrimPrefix(info.Main.Version, "v")
+		if commit, at := pseudoVersion(b.version); b.commit == "" {
+			b.commit, b.date = commit, cmp.Or(b.date, at)
+		}
 	}
 	if b.version == "" {
 		b.version = "dev"
 	}
 	return b
+}
+
+// pseudoVersion returns the commit and the time in a version that the toolchain has made for a commit without a tag, "" for
+// others. A program that go install has fetched knows nothing else of its commit. See
+// https://go.dev/ref/mod#pseudo-versions.
+func pseudoVersion(version string) (commit, date string) {
+	const stamp = "20060102150405"
+	version, _, _ = strings.Cut(version, "+")
+	before, commit, ok := cutLast(version, "-")
+	if !ok || len(commit) != 12 || len(before) < len(stamp) {
+		return "", ""
+	}
+	at, err := time.Parse(stamp, before[len(before)-len(stamp):])
+	if err != nil {
+		return "", ""
+	}
+	return commit, at.Format(time.RFC3339)
+}
+
+// cutLast cuts a text around the last separator.
+func cutLast(text, separator string) (before, after string, found bool) {
+	if i := strings.LastIndex(text, separator); i >= 0 {
+		return text[:i], text[i+len(separator):], true
+	}
+	return text, "", false
 }
 
 // versionDocument is the output of version.

@@ -127,8 +127,16 @@ func readAsFarAsGoes(name string, root *yaml.Node) (*Config, error) {
 	for _, f := range top.fields(root, "") {
 		switch f.name {
 		case "version":
-			if n, err := strconv.Atoi(f.value.Value); f.value.ShortTag() != tagInt || err != nil || n != version {
+			n, err := strconv.Atoi(f.value.Value)
+			switch {
+			case f.value.ShortTag() != tagInt || err != nil || n < version:
 				top.fail(f.value, f.name, "this mcpctl reads version 1 only", "write version: 1")
+			case n > version:
+				// What else it says is not for this mcpctl to judge.
+				newer := p.scope("")
+				newer.fail(f.value, f.name, fmt.Sprintf("the file is of version %d, and this mcpctl reads version %d", n, version),
+					"update mcpctl, or use another file with --config; this one is left as it is")
+				return nil, newer.err()
 			}
 		case "defaults":
 			top.readDefaults(f)

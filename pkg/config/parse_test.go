@@ -122,7 +122,9 @@ func TestParseFileErrors(t *testing.T) {
 		{"repeated key", "version: 1\nservers: {}\nversion: 1\n", `config.yaml:3:1: key "version": is there twice, in lines 1 and 3; keep one`},
 		{"repeated server", "servers:\n  a: {command: x}\n  b: {command: x}\n  a: {command: y}\n", `config.yaml:4:3: the server "a" is there twice, in lines 2 and 4; rename or remove one`},
 		{"second document", "version: 1\n---\nversion: 1\n", "config.yaml:2:1: a second document begins here; keep one document in the file"},
-		{"other version", "version: 2\n", `config.yaml:1:10: key "version": this mcpctl reads version 1 only; write version: 1`},
+		{"older version", "version: 0\n", `config.yaml:1:10: key "version": this mcpctl reads version 1 only; write version: 1`},
+		{"newer version", "version: 2\n", `config.yaml:1:10: key "version": the file is of version 2, and this mcpctl reads version 1; update mcpctl, or use another file with --config; this one is left as it is`},
+		{"newer version with more in it", "version: 2\nfleets: {}\nservers: {a: {}}\n", `config.yaml:1:10: key "version": the file is of version 2, and this mcpctl reads version 1; update mcpctl, or use another file with --config; this one is left as it is`},
 		{"version as text", "version: \"1\"\n", `config.yaml:1:10: key "version": this mcpctl reads version 1 only; write version: 1`},
 		{"list at the top", "- a\n", "config.yaml:1:1: want a mapping, found a list"},
 		{"text at the top", "hello\n", "config.yaml:1:1: want a mapping, found text"},
@@ -133,7 +135,7 @@ func TestParseFileErrors(t *testing.T) {
 		{"not UTF-8", "servers:\n  a: \xff\n", "config.yaml:2:6: not UTF-8 text; save the file as UTF-8"},
 		{"UTF-16", "\xff\xfes\x00", "config.yaml:1: the file is UTF-16; save it as UTF-8"},
 		{"control character", "servers:\n  a: \x07\n", `config.yaml:2:6: the control character U+0007; remove it, or write "\x07" in double quotes`},
-		{"two errors", "version: 3\nfoo: 1\n", "config.yaml:1:10: key \"version\": this mcpctl reads version 1 only; write version: 1\n" +
+		{"two errors", "version: 0\nfoo: 1\n", "config.yaml:1:10: key \"version\": this mcpctl reads version 1 only; write version: 1\n" +
 			"config.yaml:2:1: key \"foo\": unknown key; known are version, defaults, servers"},
 	}
 	for _, test := range tests {

@@ -203,7 +203,7 @@ func TestReferenceHasAllKeys(t *testing.T) {
 }
 
 func TestCheckTellsAllThatIsWrong(t *testing.T) {
-	const text = "version: 2\nservers:\n  a: {comand: x}\n  b: {url: a.example, wait: 0}\n  c: {command: x}\n"
+	const text = "version: 0\nservers:\n  a: {comand: x}\n  b: {url: a.example, wait: 0}\n  c: {command: x}\n"
 	c, problems := Check("c.yaml", []byte(text))
 	var lines []int
 	for _, p := range problems {

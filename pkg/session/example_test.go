@@ -2,11 +2,15 @@ package session_test
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
 	"net/url"
+
+	"golang.org/x/oauth2"
 
 	"github.com/mcpctl/mcpctl/internal/demo"
 	"github.com/mcpctl/mcpctl/pkg/config"
@@ -168,4 +172,98 @@ func ExampleAuthorizer() {
 	tools, err := s.Tools(ctx)
 	fmt.Println(len(tools.Items) > 0, err)
 	// Output: true <nil>
+}
+
+// A tool is called, with the care that a call needs: the tool's own hints say whether it may be repeated.
+func ExampleSupervisor_CallTool() {
+	ctx := context.Background()
+	server, err := demo.ServeHTTP(ctx, "", demo.HTTPOptions{}) // stands for any MCP server
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer func() { _ = server.Close() }()
+
+	s := session.NewSupervisor(nil, config.Server{Name: "demo", URL: server.URL()})
+	defer func() { _ = s.Close() }()
+
+	answer, err := s.CallTool(ctx, session.ToolCall{
+		Request:   session.Request{Name: "tools/call"}, // not Repeatable: it may change something
+		Tool:      "weather",
+		Arguments: json.RawMessage(`{"city": "Paris"}`),
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+
+	var result struct {
+		IsError           bool `json:"isError"`
+		StructuredContent struct {
+			Temperature float64 `json:"temperature"`
+		} `json:"structuredContent"`
+	}
+	if err := json.Unmarshal(answer.Result, &result); err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(result.IsError, result.StructuredContent.Temperature)
+	// Output: false -3.6
+}
+
+// What a failure means is in its type; its text is for people.
+func ExampleError() {
+	ctx := context.Background()
+
+	s := session.NewSupervisor(nil, config.Server{Name: "notes", Command: "no-such-server"})
+	defer func() { _ = s.Close() }()
+	_, err := s.Tools(ctx)
+
+	failure, ok := errors.AsType[*session.Error](err)
+	switch {
+	case err == nil:
+		fmt.Println("done")
+	case !ok:
+		fmt.Println("not ours:", err)
+	case failure.Retryable:
+		fmt.Println("try again later:", failure.Message)
+	case failure.Class == session.ClassUnknownOutcome:
+		fmt.Println("it may have been executed: look before it is done again")
+	default:
+		fmt.Println(failure.Class, "in", failure.Phase+":", failure.Message)
+		fmt.Println("next:", failure.Hint)
+	}
+	// Output:
+	// connect in start: command not found: no-such-server
+	// next: install it, or give the full path
+}
+
+// static is a handler of the SDK that knows its token.
+type static struct{ token string }
+
+func (s static) TokenSource(context.Context) (oauth2.TokenSource, error) {
+	return oauth2.StaticTokenSource(&oauth2.Token{AccessToken: s.token}), nil
+}
+
+func (s static) Authorize(_ context.Context, _ *http.Request, answer *http.Response) error {
+	_ = answer.Body.Close()
+	return fmt.Errorf("the token is refused (HTTP %d)", answer.StatusCode)
+}
+
+// Whoever has a handler for the SDK's own transport has one here, too.
+func ExampleSDKAuthorizer() {
+	ctx := context.Background()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		http.Error(w, "not this one", http.StatusUnauthorized)
+	}))
+	defer server.Close()
+
+	a := session.SDKAuthorizer(static{token: "tok-1"})
+	d := &session.Dialer{OAuth: func(config.Server) session.Authorizer { return a }}
+	s := session.NewSupervisor(d, config.Server{Name: "notes", URL: server.URL + "/mcp"})
+	defer func() { _ = s.Close() }()
+	_, err := s.Tools(ctx)
+
+	fmt.Println(session.ClassOf(err) == session.ClassAuth)
+	// Output: true
 }

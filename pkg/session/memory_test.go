@@ -86,6 +86,29 @@ func TestOP04Remembered(t *testing.T) {
 	}
 }
 
+// TestOP04OfAnotherForm shows that what another release has remembered, in another form, is not used, and is no error.
+func TestOP04OfAnotherForm(t *testing.T) {
+	t.Parallel()
+	_, server := fault(t, "healthy")
+	dir := t.TempDir()
+	opened(t, dir, server)
+	files, err := filepath.Glob(filepath.Join(dir, "servers", "*.json"))
+	if err != nil || len(files) != 1 {
+		t.Fatalf("%v, %v", files, err)
+	}
+	for _, other := range []string{`{"version":2,"era":{"name":"modern"}}`, `{"version":0,"era":"modern"}`, `[`, ``} {
+		if err := os.WriteFile(files[0], []byte(other), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if info, w := opened(t, dir, server); w.count(`"method":"server/discover"`) != 1 || info.Era != EraLegacy {
+			t.Errorf("with %q: era %s\n%s", other, info.Era, w.b.String())
+		}
+	}
+	if _, w := opened(t, dir, server); w.count(`"method":"server/discover"`) != 0 {
+		t.Errorf("what was found out was not remembered anew\n%s", w.b.String())
+	}
+}
+
 func pinned(s config.Server, version string) config.Server {
 	s.Protocol = version
 	return s
