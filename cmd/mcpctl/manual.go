@@ -4,6 +4,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -228,12 +229,14 @@ func seeAlso(cmd *cobra.Command) string {
 }
 
 // mention is where a text names a command or a topic.
-var mention = regexp.MustCompile(`mcpctl (help )?([a-z-]+)`)
+var mention = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`mcpctl (help )?([a-z-]+)`)
+})
 
 // mentioned returns the pages of the commands and topics that a text names, but for those that are known and for itself.
 func mentioned(root *cobra.Command, text string, known []string, itself string) []string {
 	var names []string
-	for _, m := range mention.FindAllStringSubmatch(strings.Join(strings.Fields(text), " "), -1) {
+	for _, m := range mention().FindAllStringSubmatch(strings.Join(strings.Fields(text), " "), -1) {
 		name := reference("mcpctl-"+m[2], manCommands)
 		switch found, _, err := root.Find([]string{m[2]}); {
 		case m[1] != "" && slices.Contains(topicNames(), m[2]):

@@ -7,6 +7,7 @@ import (
 	"io"
 	"regexp"
 	"strings"
+	"sync"
 	"unicode/utf8"
 )
 
@@ -126,7 +127,9 @@ func (k block) write(b *strings.Builder, first bool) {
 const heading = "meaning"
 
 // listLine is a line of a list: the term, two spaces or more, and what it means.
-var listLine = regexp.MustCompile(`^( +)(\S+(?: \S+)*?)  +([^\s#].*)$`)
+var listLine = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^( +)(\S+(?: \S+)*?)  +([^\s#].*)$`)
+})
 
 // blocks takes a text apart.
 func blocks(text string) []block {
@@ -185,7 +188,7 @@ func list(lines []string) []Item {
 	terms := termIndents(lines)
 	for _, l := range lines {
 		at := indent(l)
-		match := listLine.FindStringSubmatch(l)
+		match := listLine().FindStringSubmatch(l)
 		switch {
 		case match != nil && terms[at]:
 			if strings.Contains(strings.TrimSpace(match[3]), "  ") {
