@@ -16,10 +16,13 @@ GO ?= go
 # Flags for the tests. The race detector needs a C compiler: without one, make test TESTFLAGS=
 TESTFLAGS ?= -race
 
+# What has to pass before a change lands, in this order: that of .ci/run, which asks for it.
+CHECKS := demo test lint readme e2e conformance release-check
+
 # How many tests of a package run at once: many of them wait for servers most of the time.
 PARALLEL ?= $(shell expr 2 '*' $$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2))
 
-# How `make bench` measures: -runs N for more than the 30 of each program, -max RATIO to fail above one.
+# How `make bench` measures: -quick for few runs, -only start,calls for some parts, -runs N, -strict to fail above an aim.
 BENCHFLAGS ?=
 
 # How `make conformance` runs: -runs 3 for three times in a row, -v for every scenario, -scenario 'auth/*' for some.
@@ -95,21 +98,21 @@ fmt: $(GOLANGCI) ## Format the code
 
 .PHONY: e2e
 e2e: e2e/node_modules/.package-lock.json ## Run the tests against servers and suites that others wrote (Node 20)
-	$(GO) test -timeout 20m -tags e2e -count=1 ./e2e/...
+	$(GO) test -timeout 20m -parallel $(PARALLEL) -tags e2e -count=1 ./e2e/...
 
 .PHONY: conformance
 conformance: e2e/node_modules/.package-lock.json ## Run the official conformance suite against mcpctl (jq, curl)
 	$(GO) run ./e2e/conformance $(CONFORMANCEFLAGS)
 
 # npm writes this file last; it is older than what it was made from when that has changed since.
-e2e/node_modules/.package-lock.json: e2e/package.json e2e/package-lock.json
-	npm ci --prefix e2e --no-audit --no-fund
+%/node_modules/.package-lock.json: %/package.json %/package-lock.json
+	npm ci --prefix $* --no-audit --no-fund
 	@mkdir -p $(@D) && touch $@
 
+# It has its own Node. With BENCHFLAGS='-quick' or '-only PART' bench/RESULTS.md stays as it is.
 .PHONY: bench
-bench: ## Measure mcpctl beside a bare go-sdk program, and package session beside the SDK
+bench: bench/node_modules/.package-lock.json ## Measure mcpctl beside other programs and write bench/RESULTS.md (npm; ten minutes)
 	$(GO) run ./bench $(BENCHFLAGS)
-	$(GO) test -run '^$$' -bench . ./pkg/session
 
 # goreleaser wants to know where the repository came from, and takes nothing from one that came from nowhere.
 ORIGIN = $(if $(shell git remote 2>/dev/null),,GIT_CONFIG_COUNT=1 GIT_CONFIG_KEY_0=remote.origin.url \
@@ -141,8 +144,16 @@ reproducible: $(GORELEASER) $(SYFT) ## Build everything twice, in two places, an
 release: $(GORELEASER) $(SYFT) $(COSIGN) ## Publish the tag that is checked out; .github/workflows/release.yml does
 	PATH="$(CURDIR)/$(dir $(SYFT)):$(CURDIR)/$(dir $(COSIGN)):$$PATH" $(GORELEASER) release --clean
 
+.PHONY: demo
+demo: ## Let doctor examine the demonstration server, and kill its session
+	$(GO) run ./cmd/mcpctl doctor demo --kill-session
+
 .PHONY: check
-check: test lint readme e2e conformance bench release-check ## Run all that has to pass before a change lands
+check: $(CHECKS) ## Run all that has to pass before a change lands
+
+.PHONY: checks
+checks:
+	@echo $(CHECKS)
 
 $(GOLANGCI):
 	GOBIN=$(CURDIR)/$(@D) $(GO) install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(GOLANGCI_VERSION)

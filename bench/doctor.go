@@ -9,8 +9,8 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/mcpctl/mcpctl/internal/faultlab"
@@ -38,33 +38,30 @@ const (
 // runsOfMany is how often those are examined: each run takes seconds.
 const runsOfMany = 5
 
-// benchDoctor measures doctor, and returns what has grown above the highest ratio, if there is one.
-func benchDoctor(ctx context.Context, w io.Writer, s setting, most float64) (above []string, err error) {
+// benchDoctor measures doctor.
+func benchDoctor(ctx context.Context, w io.Writer, s setting) (err error) {
 	lab, err := build(ctx, s.dir, "./internal/faultlab/cmd/faultlab")
 	if err != nil {
-		return nil, err
+		return err
 	}
 	var open servers
 	defer func() { err = errors.Join(err, open.close()) }()
 	silent, err := open.serve("init-never")
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if err := benchOne(ctx, w, s, lab, silent); err != nil {
-		return nil, err
+		return err
 	}
-	_, _ = fmt.Fprintln(w)
-	return benchMany(ctx, w, s, &open, most)
+	return benchMany(ctx, w, s, &open)
 }
 
 // benchOne measures doctor on one server: a healthy one beside the call that a bare program makes, and one that never
 // answers beside its limit.
 func benchOne(ctx context.Context, w io.Writer, s setting, lab, silent string) error {
-	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-	_, _ = fmt.Fprintln(table, "\tdoctor\tbare call, or limit\tratio\taim\t")
-	_, _ = fmt.Fprintln(table, "\tms\tms\ttime\tms\t")
+	t := table{heads: []string{"doctor on a server that is", "runs", "ms", "quartiles", "bare call, or limit, ms", "ratio", "aim, ms"}}
 	limits := []string{"--connect-timeout", hangLimit.String(), "--timeout", hangLimit.String()}
-	calls := s.calls()
+	call := []string{s.bare, "call", "add", `{"a":2,"b":3}`}
 	for _, c := range []struct {
 		name   string
 		doctor []string
@@ -72,8 +69,8 @@ func benchOne(ctx context.Context, w io.Writer, s setting, lab, silent string) e
 		failed int
 		aim    time.Duration
 	}{
-		{"healthy, over HTTP", []string{s.url}, calls[0].bare, 0, aimHTTP},
-		{"healthy, over stdio", []string{"--stdio", s.mcpctl + " demo-server"}, calls[1].bare, 0, aimStdio},
+		{"healthy, over HTTP", []string{s.url}, slices.Concat(call, []string{"http", s.url}), 0, aimHTTP},
+		{"healthy, over stdio", []string{"--stdio", s.mcpctl + " demo-server"}, slices.Concat(call, []string{"stdio", s.mcpctl, "demo-server"}), 0, aimStdio},
 		{"hanging, over HTTP", append([]string{silent}, limits...), nil, 1, hangLimit + aimHang},
 		{"hanging, over stdio", append([]string{"--stdio", lab + " stdio init-never"}, limits...), nil, 1, hangLimit + aimHang},
 	} {
@@ -82,36 +79,36 @@ func benchOne(ctx context.Context, w io.Writer, s setting, lab, silent string) e
 			runs = min(runs, runsOfMany)
 		}
 		var all, bare []figures
-		for i := range warmups + runs {
+		for i := range 1 + runs {
 			f, err := s.examine(ctx, c.doctor, 1, c.failed)
 			if err != nil {
 				return fmt.Errorf("%s: %w", c.name, err)
 			}
 			b := figures{ms: milliseconds(hangLimit)}
 			if c.bare != nil {
-				if b, err = once(ctx, s.dir, c.bare); err != nil {
+				if b, err = s.once(ctx, contender{name: "bare", steps: [][]string{c.bare}, want: "5"}); err != nil {
 					return fmt.Errorf("%s: %w", c.name, err)
 				}
 			}
-			if i >= warmups {
+			if i > 0 {
 				all, bare = append(all, f), append(bare, b)
 			}
 		}
 		a, b := medians(all), medians(bare)
-		_, _ = fmt.Fprintf(table, "%s\t%.1f\t%.1f\t%.2f\t< %.0f\t\n", c.name, a.ms, b.ms, a.ms/b.ms, milliseconds(c.aim))
+		t.row(c.name, fmt.Sprint(runs), number(a.ms), quarters(all), number(b.ms), times(ratio(a.ms, b.ms)), number(milliseconds(c.aim)))
+		s.judge("doctor on a server that is "+c.name, a.ms, milliseconds(c.aim), "ms")
 	}
-	return table.Flush()
+	return t.write(w)
 }
 
 // benchMany measures doctor on many servers of mixed health beside few of them.
-func benchMany(ctx context.Context, w io.Writer, s setting, open *servers, most float64) (above []string, err error) {
-	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-	_, _ = fmt.Fprintf(table, "servers of mixed health, %d at a time\t%d\t%d\tratio\taim\t\n", parallel, many, few)
+func benchMany(ctx context.Context, w io.Writer, s setting, open *servers) (err error) {
+	t := table{heads: []string{fmt.Sprintf("servers of mixed health, %d at a time", parallel), fmt.Sprint(many), fmt.Sprint(few), "ratio"}}
 	var configs [2]string
 	numbers := [2]int{many, few}
 	for i, n := range numbers {
 		if configs[i], err = s.configure(open, n); err != nil {
-			return nil, err
+			return err
 		}
 	}
 	var all [2][]figures
@@ -119,7 +116,7 @@ func benchMany(ctx context.Context, w io.Writer, s setting, open *servers, most 
 		for i, n := range numbers {
 			f, err := s.examine(ctx, []string{"--config", configs[i], "--parallel", fmt.Sprint(parallel)}, n, n*broken/inTen)
 			if err != nil {
-				return nil, fmt.Errorf("%d servers: %w", n, err)
+				return fmt.Errorf("%d servers: %w", n, err)
 			}
 			if run > 0 {
 				all[i] = append(all[i], f)
@@ -127,12 +124,11 @@ func benchMany(ctx context.Context, w io.Writer, s setting, open *servers, most 
 		}
 	}
 	a, b := medians(all[0]), medians(all[1])
-	_, _ = fmt.Fprintf(table, "time, ms\t%.0f\t%.0f\t%.2f\t< %d\t\n", a.ms, b.ms, a.ms/b.ms, many/few)
-	_, _ = fmt.Fprintf(table, "peak memory, MiB\t%.1f\t%.1f\t%.2f\tflat\t\n", a.mib, b.mib, a.mib/b.mib)
-	if most > 0 && a.mib/b.mib > most {
-		above = append(above, fmt.Sprintf("the peak memory of doctor with %d servers", many))
-	}
-	return above, table.Flush()
+	t.row("time, ms", number(a.ms), number(b.ms), times(ratio(a.ms, b.ms)))
+	t.row("CPU time, ms", number(a.cpu), number(b.cpu), times(ratio(a.cpu, b.cpu)))
+	t.row("peak memory, MiB", number(a.mib), number(b.mib), times(ratio(a.mib, b.mib)))
+	s.judge(fmt.Sprintf("time of doctor with %d servers beside %d", many, few), ratio(a.ms, b.ms), float64(many)/few, "times")
+	return t.write(w)
 }
 
 // examine runs doctor and wants so many servers in its report, so many of them failed.
@@ -220,6 +216,19 @@ func (s *servers) close() error {
 		errs = append(errs, server.Close())
 	}
 	return errors.Join(errs...)
+}
+
+// freePort returns a port that nothing listens on.
+func freePort(ctx context.Context) (int, error) {
+	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
+	if err != nil {
+		return 0, err
+	}
+	address, ok := listener.Addr().(*net.TCPAddr)
+	if !ok {
+		return 0, fmt.Errorf("%s: no port", listener.Addr())
+	}
+	return address.Port, listener.Close()
 }
 
 // closed returns a URL at which nothing listens.

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
-	"text/tabwriter"
 )
 
 // largeBytes is the size of the results.
@@ -22,8 +21,7 @@ func benchLarge(ctx context.Context, w io.Writer, s setting) error {
 		return err
 	}
 	defer stop()
-	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-	_, _ = fmt.Fprintln(table, "a result of 50 MiB\tas\tms\tMiB\ttimes the result\t")
+	t := table{heads: []string{"50 MiB that come as", "go out as", "ms", "CPU ms", "MiB", "times the result"}}
 	for _, way := range []struct {
 		name  string
 		words []string
@@ -49,8 +47,8 @@ func benchLarge(ctx context.Context, w io.Writer, s setting) error {
 			if err != nil {
 				return fmt.Errorf("a large result over %s, %s: %w", way.name, form.name, err)
 			}
-			_, _ = fmt.Fprintf(table, "%s\t%s\t%.0f\t%.0f\t%.1f\t\n", way.name, form.name, f.ms, f.mib, f.mib*(1<<20)/largeBytes)
+			t.row(way.name, form.name, number(f.ms), number(f.cpu), number(f.mib), times(f.mib*(1<<20)/largeBytes))
 		}
 	}
-	return table.Flush()
+	return t.write(w)
 }

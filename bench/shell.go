@@ -5,19 +5,17 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"os"
 	"os/exec"
 	"strings"
-	"text/tabwriter"
 	"time"
 )
 
 // benchShell measures calls through one shell beside as many processes, over HTTP, to a server that runs anyway, and over
 // stdio, where each process starts a server of its own. Of the processes a tenth is started, in two halves before and behind
 // the shell's, so that a machine that becomes slower meanwhile slows both.
-func benchShell(ctx context.Context, w io.Writer, s setting, calls int) error {
-	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-	_, _ = fmt.Fprintf(table, "%d calls\tone shell\tas many processes\tratio\ta call in the shell\t\n", calls)
+func benchShell(ctx context.Context, w io.Writer, s setting) error {
+	calls := s.calls
+	t := table{heads: []string{fmt.Sprintf("%d calls", calls), "one shell, s", "processes, s", "ratio", "a call in the shell, ms"}}
 	for _, way := range []struct {
 		name   string
 		server []string
@@ -39,16 +37,16 @@ func benchShell(ctx context.Context, w io.Writer, s setting, calls int) error {
 			return err
 		}
 		all := (before + behind) / time.Duration(2*half) * time.Duration(calls)
-		_, _ = fmt.Fprintf(table, "%s\t%.2f s\t%.2f s\t1:%.0f\t%.2f ms\t\n", way.name, shell.Seconds(), all.Seconds(),
-			float64(all)/float64(shell), float64(shell.Microseconds())/1000/float64(calls))
+		t.row(way.name, fmt.Sprintf("%.2f", shell.Seconds()), fmt.Sprintf("%.2f", all.Seconds()),
+			times(ratio(float64(all), float64(shell))), fmt.Sprintf("%.2f", float64(shell.Microseconds())/1000/float64(calls)))
 	}
-	return table.Flush()
+	return t.write(w)
 }
 
 // program is mcpctl with a home of its own.
 func program(ctx context.Context, s setting, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, s.mcpctl, args...)
-	cmd.Env = append(os.Environ(), "HOME="+s.dir, "XDG_CONFIG_HOME="+s.dir)
+	cmd.Env = environment(s.dir)
 	return cmd
 }
 

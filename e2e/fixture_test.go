@@ -30,8 +30,9 @@ import (
 )
 
 const (
-	// commandTime bounds one command line: npx on a busy machine takes seconds to start.
-	commandTime = 60 * time.Second
+	// commandTime bounds one command line: npx on a busy machine takes seconds to start, and a part of the tests starts it again
+	// and again.
+	commandTime = 2 * time.Minute
 	// startTime bounds the start of a server.
 	startTime = 30 * time.Second
 	// endTime bounds the end of processes that are being ended.
@@ -40,9 +41,9 @@ const (
 	pollStep = 20 * time.Millisecond
 )
 
-// mcpctl is the path of the program under test, directory that of this package, where node_modules is, and mcpGo that of
-// the server in servers/mcp-go.
-var mcpctl, directory, mcpGo string
+// mcpctl is the path of the program under test, directory that of this package, where node_modules is, mcpGo that of the
+// server in servers/mcp-go, and homes that of a directory in which servers live that several tests use.
+var mcpctl, directory, mcpGo, homes string
 
 func TestMain(m *testing.M) {
 	code, err := runAll(m)
@@ -61,7 +62,7 @@ func runAll(m *testing.M) (int, error) {
 	}
 	for _, path := range []string{
 		script("everything"), script("filesystem"), script("memory"), script("sequential-thinking"),
-		module("@playwright/mcp/cli.js"), module("@modelcontextprotocol/server/dist/index.mjs"), suite(),
+		module("@playwright/mcp/cli.js"), module("@modelcontextprotocol/server/dist/index.mjs"), suite(), node22(),
 	} {
 		if _, err := os.Stat(path); err != nil {
 			return 0, fmt.Errorf("the servers are not installed, see make e2e: %w", err)
@@ -72,17 +73,37 @@ func runAll(m *testing.M) (int, error) {
 		return 0, err
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
-	mcpctl, mcpGo = filepath.Join(dir, "mcpctl"), filepath.Join(dir, "mcp-go")
+	mcpctl, mcpGo, homes = filepath.Join(dir, "mcpctl"), filepath.Join(dir, "mcp-go"), dir
 	for _, args := range [][]string{
-		{"build", "-o", mcpctl, "../cmd/mcpctl"},
-		{"build", "-C", "servers/mcp-go", "-o", mcpGo, "."},
+		// Without the tables for debuggers, which take long to write.
+		{"build", "-ldflags", "-s -w", "-o", mcpctl, "../cmd/mcpctl"},
+		{"build", "-C", "servers/mcp-go", "-ldflags", "-s -w", "-o", mcpGo, "."},
 	} {
 		build := exec.Command("go", args...)
 		if out, err := build.CombinedOutput(); err != nil {
 			return 0, fmt.Errorf("%s: %w\n%s", build, err, out)
 		}
 	}
+	if err := nodeFirst(dir); err != nil {
+		return 0, err
+	}
+	defer servers.kill()
 	return m.Run(), nil
+}
+
+// nodeFirst has "node" be the one from npm, for all that is started: starting servers is most of what these tests do, and
+// this one keeps what it has compiled for those that start after it.
+func nodeFirst(dir string) error {
+	bin := filepath.Join(dir, "bin")
+	if err := os.Mkdir(bin, 0o700); err != nil {
+		return err
+	}
+	// A script, because mcpctl hands no variable to servers that an entry does not name.
+	script := fmt.Sprintf("#!/bin/sh\nNODE_COMPILE_CACHE='%s' exec '%s' \"$@\"\n", filepath.Join(dir, "compiled"), node22())
+	if err := os.WriteFile(filepath.Join(bin, "node"), []byte(script), 0o700); err != nil {
+		return err
+	}
+	return os.Setenv("PATH", bin+string(os.PathListSeparator)+os.Getenv("PATH"))
 }
 
 // module returns the path of a file that npm has installed.
@@ -450,7 +471,8 @@ const (
 	demoStateless      = "demo over HTTP, without sessions"
 )
 
-// words returns what a user types after "add NAME" for a server. One that is reached by URL is started.
+// words returns what a user types after "add NAME" for a server. One that is reached by URL runs for all tests that want it:
+// each has sessions of its own there. Tests that count what comes to a server, or kill it, start their own.
 func words(t *testing.T, server string) []string {
 	t.Helper()
 	typescript := filepath.Join(directory, "servers", "ts-v2.mjs")
@@ -458,9 +480,9 @@ func words(t *testing.T, server string) []string {
 	case everythingStdio:
 		return []string{"--", "node", script("everything")}
 	case everythingHTTP:
-		return []string{startRemote(t, modeHTTP).url}
+		return []string{servers.get(t, server, modeHTTP).url}
 	case everythingSSE:
-		return []string{startRemote(t, modeSSE).url}
+		return []string{servers.get(t, server, modeSSE).url}
 	case filesystem:
 		return []string{"--", "node", script("filesystem"), t.TempDir()}
 	case memory:
@@ -472,19 +494,19 @@ func words(t *testing.T, server string) []string {
 	case mcpGoStdio:
 		return []string{"--", mcpGo}
 	case mcpGoHTTP:
-		return []string{startProgram(t, mcpGo, "http").url}
+		return []string{servers.get(t, server, modeHTTP, mcpGo, "http").url}
 	case typescriptStdio:
 		return []string{"--", "node", typescript, "stdio"}
 	case typescriptHTTP:
-		return []string{startProgram(t, "node", typescript, "http").url}
+		return []string{servers.get(t, server, modeHTTP, "node", typescript, "http").url}
 	case typescriptSessions:
-		return []string{startProgram(t, "node", typescript, "sessions").url}
+		return []string{servers.get(t, server, modeHTTP, "node", typescript, "sessions").url}
 	case demoStdio:
 		return []string{"--", mcpctl, "demo-server"}
 	case demoHTTP:
-		return []string{startProgram(t, mcpctl, "demo-server", "--http", "127.0.0.1:"+portWord).url}
+		return []string{servers.get(t, server, modeHTTP, mcpctl, "demo-server", "--http", "127.0.0.1:"+portWord).url}
 	case demoStateless:
-		return []string{startProgram(t, mcpctl, "demo-server", "--stateless", "--http", "127.0.0.1:"+portWord).url}
+		return []string{servers.get(t, server, modeHTTP, mcpctl, "demo-server", "--stateless", "--http", "127.0.0.1:"+portWord).url}
 	}
 	t.Fatalf("no server %q", server)
 	return nil
@@ -515,17 +537,70 @@ const (
 // portWord stands for the port in the command of a remote server, which also finds it in the variable PORT.
 const portWord = "{PORT}"
 
-// startProgram starts a server that serves streamable HTTP at /mcp, and returns when it listens. It is killed at the end
-// of the test.
-func startProgram(t *testing.T, command ...string) *remote {
+// common are the servers that several tests use. Each is started for the first of them, and killed at the end of all.
+type common struct {
+	mu  sync.Mutex
+	all map[string]*shared
+}
+
+// shared is one of them, nil if it could not be started.
+type shared struct {
+	once sync.Once
+	*remote
+}
+
+var servers common
+
+// get returns the server of a name, which listens: "everything", unless there is another command.
+func (c *common) get(t *testing.T, name, mode string, command ...string) *remote {
 	t.Helper()
-	r := newRemote(t, modeHTTP)
-	for i, word := range command {
-		command[i] = strings.ReplaceAll(word, portWord, r.port)
+	return c.start(t, name, mode, func(r *remote) {
+		if len(command) > 0 {
+			r.command = command
+			for i, word := range command {
+				command[i] = strings.ReplaceAll(word, portWord, r.port)
+			}
+		}
+	})
+}
+
+// start returns the server of a name, which is set up if it is not there yet.
+func (c *common) start(t *testing.T, name, mode string, set func(*remote)) *remote {
+	t.Helper()
+	c.mu.Lock()
+	if c.all == nil {
+		c.all = map[string]*shared{}
 	}
-	r.command = command
-	r.start()
-	return r
+	s := c.all[name]
+	if s == nil {
+		s = &shared{}
+		c.all[name] = s
+	}
+	c.mu.Unlock()
+	s.once.Do(func() {
+		home, err := os.MkdirTemp(homes, "server-")
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := remoteIn(t, mode, home)
+		set(r)
+		r.start()
+		s.remote = r
+	})
+	if s.remote == nil {
+		t.Fatalf("%s could not be started, as another test tells", name)
+	}
+	return s.remote
+}
+
+// kill ends them all.
+func (c *common) kill() {
+	for _, s := range c.all {
+		if s.remote != nil {
+			_ = syscall.Kill(-s.cmd.Process.Pid, syscall.SIGKILL)
+			_ = s.cmd.Wait() // that it was killed is no news
+		}
+	}
 }
 
 // startRemote starts the server "everything" and returns when it listens. It is killed at the end of the test.
@@ -539,7 +614,18 @@ func startRemote(t *testing.T, mode string) *remote {
 // newRemote returns a server "everything" that has a port and does not run yet.
 func newRemote(t *testing.T, mode string) *remote {
 	t.Helper()
-	r := &remote{t: t, mode: mode, home: t.TempDir(), command: []string{"node", script("everything"), mode}}
+	r := remoteIn(t, mode, t.TempDir())
+	t.Cleanup(func() {
+		r.kill()
+		nothingRuns(t, r.home)
+	})
+	return r
+}
+
+// remoteIn is newRemote in a home directory, with nobody who ends it.
+func remoteIn(t *testing.T, mode, home string) *remote {
+	t.Helper()
+	r := &remote{t: t, mode: mode, home: home, command: []string{"node", script("everything"), mode}}
 	r.output = filepath.Join(r.home, "output.txt")
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -556,10 +642,6 @@ func newRemote(t *testing.T, mode string) *remote {
 		path = "/sse"
 	}
 	r.url = "http://127.0.0.1:" + r.port + path
-	t.Cleanup(func() {
-		r.kill()
-		nothingRuns(t, r.home)
-	})
 	return r
 }
 
@@ -645,9 +727,9 @@ func (r *remote) wantsSessions(opened int) {
 	}, func() bool { return r.ended() == r.opened() })
 }
 
-// entry is the server as an entry of the configuration.
+// entry is the server as an entry of the configuration. A replacement is waited for as long as the server may take to start.
 func (r *remote) entry() config.Server {
-	return config.Server{Name: "every", URL: r.url, Transport: config.TransportAuto, Enabled: true}
+	return config.Server{Name: "every", URL: r.url, Transport: config.TransportAuto, Enabled: true, SessionWait: startTime}
 }
 
 // process is one that runs.

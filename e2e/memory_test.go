@@ -71,7 +71,7 @@ func TestAWriteIsNotExecutedTwice(t *testing.T) {
 		}
 		return strings.Contains(string(text), "Ada")
 	})
-	send(t, -groupOf(t, runningWith(t, u.home, "node", script("memory")).pid), syscall.SIGKILL)
+	send(t, -groupOf(t, runningWith(t, u.home, node22(), script("memory")).pid), syscall.SIGKILL)
 	r.wait().exits(7).complains("memory", "may have been executed").json(
 		`.error | .class == "unknown-outcome" and .outcome == "unknown" and .retryable == false and .exit_code == 7`,
 		`.error.server == "memory" and (.error.hint | contains("read-only"))`,

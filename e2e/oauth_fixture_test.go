@@ -24,6 +24,7 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -41,10 +42,11 @@ const (
 	scopeWrite = "mcp:write"
 )
 
-// oidc is the authorization server of servers/oidc.mjs.
+// oidc is an authorization server of servers/oidc.mjs. They share a process, whose start takes longer than what they do, and
+// nothing else.
 type oidc struct {
-	t *testing.T
-	*remote
+	t    *testing.T
+	port string
 	// issuer is its name, and controls the place of an operator.
 	issuer, controls string
 	// robotSecret and robotKey belong to the clients that act by themselves, resourceSecret to the MCP server.
@@ -61,9 +63,7 @@ func startOIDC(t *testing.T, methods ...string) *oidc {
 // startOIDCAt does that for an issuer with a path, whose metadata is in one place only, if that is not "".
 func startOIDCAt(t *testing.T, path, discovery string, methods ...string) *oidc {
 	t.Helper()
-	as := &oidc{t: t, remote: newRemote(t, modeHTTP), robotSecret: rand.Text(), resourceSecret: rand.Text()}
-	as.issuer = "http://127.0.0.1:" + as.port + path
-	as.controls = "http://127.0.0.1:" + as.port + "/control"
+	as := &oidc{t: t, robotSecret: rand.Text(), resourceSecret: rand.Text()}
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		t.Fatal(err)
@@ -75,15 +75,20 @@ func startOIDCAt(t *testing.T, path, discovery string, methods ...string) *oidc 
 	as.robotKey = string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der}))
 	x, y := coordinates(t, &key.PublicKey)
 	keys := fmt.Sprintf(`{"keys":[{"kty":"EC","crv":"P-256","alg":"ES256","use":"sig","x":%q,"y":%q}]}`, x, y)
-	as.command = []string{node22(), filepath.Join(directory, "servers", "oidc.mjs")}
-	as.env = []string{
-		"ROBOT_SECRET=" + as.robotSecret, "RESOURCE_SECRET=" + as.resourceSecret, "ROBOT_KEYS=" + keys,
-		"CLIENT_AUTH=" + strings.Join(methods, " "), "ISSUER_PATH=" + path, "DISCOVERY=" + discovery,
-	}
-	as.start()
+	process := servers.start(t, "oidc", modeHTTP, func(r *remote) {
+		r.command = []string{"node", filepath.Join(directory, "servers", "oidc.mjs")}
+	})
+	var started struct{ Port int }
+	post(t, "http://127.0.0.1:"+process.port+"/start", map[string]any{
+		"path": path, "discovery": discovery, "methods": methods,
+		"robotSecret": as.robotSecret, "robotKeys": json.RawMessage(keys), "resourceSecret": as.resourceSecret,
+	}, &started)
+	as.port = strconv.Itoa(started.Port)
+	as.issuer = "http://127.0.0.1:" + as.port + path
+	as.controls = "http://127.0.0.1:" + as.port + "/control"
 	t.Cleanup(func() {
 		if t.Failed() {
-			t.Logf("the authorization server says:\n%s\n%+v", as.log(), as.counts())
+			t.Logf("the authorization servers say:\n%s\nand this one was asked for %+v", process.log(), as.counts())
 		}
 	})
 	return as
@@ -112,31 +117,33 @@ func (as *oidc) counts() oidcCounts { return as.control(nil) }
 // control sets what servers/oidc.mjs says at its head, and returns what was asked for so far.
 func (as *oidc) control(settings map[string]any) oidcCounts {
 	as.t.Helper()
-	method, body := http.MethodGet, []byte(nil)
-	if settings != nil {
-		method = http.MethodPost
-		var err error
-		if body, err = json.Marshal(settings); err != nil {
-			as.t.Fatal(err)
-		}
+	var counts oidcCounts
+	post(as.t, as.controls, settings, &counts)
+	return counts
+}
+
+// post sends a document to the authorization servers' operator, nothing if it is nil, and reads the answer.
+func post(t *testing.T, to string, document map[string]any, answer any) {
+	t.Helper()
+	body, err := json.Marshal(document)
+	if err != nil {
+		t.Fatal(err)
 	}
 	// It is also asked at the end of a test, when the test's own context is over.
-	req, err := http.NewRequestWithContext(context.WithoutCancel(as.t.Context()), method, as.controls, bytes.NewReader(body))
+	req, err := http.NewRequestWithContext(context.WithoutCancel(t.Context()), http.MethodPost, to, bytes.NewReader(body))
 	if err != nil {
-		as.t.Fatal(err)
+		t.Fatal(err)
 	}
-	client := &http.Client{Timeout: endTime}
+	client := &http.Client{Timeout: startTime}
 	resp, err := client.Do(req)
 	if err != nil {
-		as.t.Error(err)
-		return oidcCounts{}
+		t.Error(err)
+		return
 	}
 	defer func() { _ = resp.Body.Close() }()
-	var counts oidcCounts
-	if err := json.NewDecoder(resp.Body).Decode(&counts); err != nil {
-		as.t.Error(err)
+	if err := json.NewDecoder(resp.Body).Decode(answer); err != nil {
+		t.Errorf("%s: HTTP %d: %v", to, resp.StatusCode, err)
 	}
-	return counts
 }
 
 // has reports whether there is something at a path.

@@ -91,7 +91,7 @@ func TestPingThroughDeathsOfTheChild(t *testing.T) {
 	}
 	for range pingRestarts {
 		loaded()
-		send(t, -groupOf(t, runningWith(t, u.home, "node", script("everything")).pid), syscall.SIGKILL)
+		send(t, -groupOf(t, runningWith(t, u.home, node22(), script("everything")).pid), syscall.SIGKILL)
 	}
 	loaded()
 	o, _ := ping.interrupt()
@@ -110,7 +110,7 @@ func TestPingLosesWhatNobodyAnswers(t *testing.T) {
 	u, p := newUser(t), newTap(t)
 	ping := u.start(endless(append([]string{"--timeout", "1s", "--"}, p.on("node", script("everything"), "stdio")...)...)...)
 	eventually(t, startTime, func() string { return "no pings come to the server" }, func() bool { return p.count("ping") >= pingLoad })
-	server := runningWith(t, u.home, "node", script("everything")).pid
+	server := runningWith(t, u.home, node22(), script("everything")).pid
 	send(t, server, syscall.SIGSTOP)
 	eventually(t, startTime, func() string { return "the server was not told" }, func() bool { return p.count("notifications/cancelled") > 0 })
 	send(t, server, syscall.SIGCONT)

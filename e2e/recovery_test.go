@@ -22,7 +22,31 @@ import (
 )
 
 // The tests of this file hold a session open in their own process, through package session, while the server really
-// goes and comes back. They are not parallel, so that the goroutines that are left can be counted.
+// goes and comes back.
+
+// TestSessionsThatAreHeld runs them beside each other and beside no other test, so that the goroutines that are left can be
+// counted.
+func TestSessionsThatAreHeld(t *testing.T) {
+	quiet := goleak.IgnoreCurrent()
+	t.Run("", func(t *testing.T) {
+		for name, test := range map[string]func(*testing.T){
+			"the server was restarted between two calls":    theServerWasRestartedBetweenTwoCalls,
+			"a call waits for a server that is coming back": aCallWaitsForAServerThatIsComingBack,
+			"calls wait together":                           callsWaitTogether,
+			"the server dies during a call":                 theServerDiesDuringACall,
+			"a server that stays away":                      aServerThatStaysAway,
+			"the child was killed between two calls":        theChildWasKilledBetweenTwoCalls,
+			"a part of the child dies":                      aPartOfTheChildDies,
+			"the child is killed during a list":             theChildIsKilledDuringAList,
+		} {
+			t.Run(name, func(t *testing.T) {
+				t.Parallel()
+				test(t)
+			})
+		}
+	})
+	goleak.VerifyNone(t, quiet)
+}
 
 // held is a session that is held open.
 type held struct {
@@ -34,11 +58,9 @@ type held struct {
 	failed <-chan struct{}
 }
 
-// hold opens nothing yet. At the end of the test no goroutine and no process is left of it.
+// hold opens nothing yet. At the end of the test no process is left of it.
 func hold(t *testing.T, entry config.Server) *held {
 	t.Helper()
-	quiet := goleak.IgnoreCurrent()
-	t.Cleanup(func() { goleak.VerifyNone(t, quiet) })
 	ctx, cancel := context.WithTimeout(t.Context(), commandTime)
 	t.Cleanup(cancel)
 	u := newUser(t)
@@ -151,11 +173,12 @@ var remotes = []struct{ name, mode, restarted string }{
 	{"sse", modeSSE, ""},
 }
 
-// TestTheServerWasRestartedBetweenTwoCalls is an upgrade, or a crash that a service manager has mended: the session is
+// theServerWasRestartedBetweenTwoCalls is an upgrade, or a crash that a service manager has mended: the session is
 // unknown to the new process, and the next call opens another.
-func TestTheServerWasRestartedBetweenTwoCalls(t *testing.T) {
+func theServerWasRestartedBetweenTwoCalls(t *testing.T) {
 	for _, c := range remotes {
 		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
 			r := startRemote(t, c.mode)
 			h := hold(t, r.entry())
 			h.sum()
@@ -175,11 +198,12 @@ func TestTheServerWasRestartedBetweenTwoCalls(t *testing.T) {
 	}
 }
 
-// TestACallWaitsForAServerThatIsComingBack issues the call while nothing listens. The server is started again when the
+// aCallWaitsForAServerThatIsComingBack issues the call while nothing listens. The server is started again when the
 // first attempt to reach it has been refused.
-func TestACallWaitsForAServerThatIsComingBack(t *testing.T) {
+func aCallWaitsForAServerThatIsComingBack(t *testing.T) {
 	for _, c := range remotes {
 		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
 			r := startRemote(t, c.mode)
 			h := hold(t, r.entry())
 			h.sum()
@@ -207,8 +231,8 @@ func TestACallWaitsForAServerThatIsComingBack(t *testing.T) {
 	}
 }
 
-// TestCallsWaitTogether issues many calls while nothing listens: they share one fresh session.
-func TestCallsWaitTogether(t *testing.T) {
+// callsWaitTogether issues many calls while nothing listens: they share one fresh session.
+func callsWaitTogether(t *testing.T) {
 	const calls = 20
 	r := startRemote(t, modeHTTP)
 	h := hold(t, r.entry())
@@ -233,10 +257,11 @@ func TestCallsWaitTogether(t *testing.T) {
 	}
 }
 
-// TestTheServerDiesDuringACall kills the server while it executes a call that may be repeated, and starts it again.
-func TestTheServerDiesDuringACall(t *testing.T) {
+// theServerDiesDuringACall kills the server while it executes a call that may be repeated, and starts it again.
+func theServerDiesDuringACall(t *testing.T) {
 	for _, c := range remotes {
 		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
 			r := startRemote(t, c.mode)
 			h := hold(t, r.entry())
 			h.sum()
@@ -256,8 +281,8 @@ func TestTheServerDiesDuringACall(t *testing.T) {
 	}
 }
 
-// TestAServerThatStaysAway is given up after the session wait, with the reason for it.
-func TestAServerThatStaysAway(t *testing.T) {
+// aServerThatStaysAway is given up after the session wait, with the reason for it.
+func aServerThatStaysAway(t *testing.T) {
 	r := startRemote(t, modeHTTP)
 	entry := r.entry()
 	entry.SessionWait = 2 * time.Second
@@ -278,13 +303,14 @@ func TestAServerThatStaysAway(t *testing.T) {
 	h.handshakes(2)
 }
 
-// TestTheChildWasKilledBetweenTwoCalls kills the process group of a stdio server, behind the back of its session.
-func TestTheChildWasKilledBetweenTwoCalls(t *testing.T) {
+// theChildWasKilledBetweenTwoCalls kills the process group of a stdio server, behind the back of its session.
+func theChildWasKilledBetweenTwoCalls(t *testing.T) {
 	for name, command := range map[string][]string{
 		"node": {"node", script("everything"), "stdio"},
 		"npx":  {"npx", "-y", "@modelcontextprotocol/server-everything"},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			p := newTap(t)
 			h := hold(t, stdioEntry(p.on(command...)...))
 			h.sum()
@@ -299,17 +325,18 @@ func TestTheChildWasKilledBetweenTwoCalls(t *testing.T) {
 	}
 }
 
-// TestAPartOfTheChildDies kills one process of the group. What is left of the group serves nobody, and is ended when the
+// aPartOfTheChildDies kills one process of the group. What is left of the group serves nobody, and is ended when the
 // session is replaced.
-func TestAPartOfTheChildDies(t *testing.T) {
+func aPartOfTheChildDies(t *testing.T) {
 	npx := []string{"npx", "-y", "@modelcontextprotocol/server-everything"}
 	for name, victim := range map[string]func(*held) int{
 		"the wrapper": (*held).child,
 		"the server": func(h *held) int {
-			return runningWith(h.t, h.u.home, "node", filepath.Join(directory, "node_modules", ".bin", "mcp-server-everything")).pid
+			return runningWith(h.t, h.u.home, node22(), filepath.Join(directory, "node_modules", ".bin", "mcp-server-everything")).pid
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			h := hold(t, stdioEntry(npx...))
 			h.sum()
 			old := h.child()
@@ -341,12 +368,12 @@ func (h *held) child() int {
 	return groupOf(h.t, s.PID())
 }
 
-// TestTheChildIsKilledDuringAList stops the server, so that the list comes to it and is not answered, and kills it.
-func TestTheChildIsKilledDuringAList(t *testing.T) {
+// theChildIsKilledDuringAList stops the server, so that the list comes to it and is not answered, and kills it.
+func theChildIsKilledDuringAList(t *testing.T) {
 	p := newTap(t)
 	h := hold(t, stdioEntry(p.on("node", script("everything"), "stdio")...))
 	h.sum()
-	send(t, runningWith(t, h.u.home, "node", script("everything")).pid, syscall.SIGSTOP)
+	send(t, runningWith(t, h.u.home, node22(), script("everything")).pid, syscall.SIGSTOP)
 	done := make(chan error, 1)
 	var list session.List
 	go func() {

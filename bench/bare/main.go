@@ -1,12 +1,16 @@
-// Command bare is the floor that mcpctl is measured against: the same call, made with go-sdk and nothing around it.
+// Command bare is the floor that mcpctl is measured against: the same work, done with go-sdk and nothing around it.
+// It connects, lists the tools or calls one, prints, and closes.
 //
-//	bare http URL TOOL ARGUMENTS
-//	bare stdio TOOL ARGUMENTS COMMAND [ARG…]
+//	bare tools http URL
+//	bare tools stdio COMMAND [ARG…]
+//	bare call TOOL ARGUMENTS http URL
+//	bare call TOOL ARGUMENTS stdio COMMAND [ARG…]
 package main
 
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -22,27 +26,46 @@ func main() {
 }
 
 func run(ctx context.Context, args []string) error {
-	if len(args) < 4 {
-		return fmt.Errorf("want http URL TOOL ARGUMENTS, or stdio TOOL ARGUMENTS COMMAND")
+	switch {
+	case len(args) > 2 && args[0] == "tools":
+		return tools(ctx, args[1], args[2:])
+	case len(args) > 4 && args[0] == "call":
+		return call(ctx, args[1], args[2], args[3], args[4:])
 	}
+	return errors.New("want tools or call, see the source")
+}
+
+// connect opens a session by way of http or stdio.
+func connect(ctx context.Context, way string, server []string) (*mcp.ClientSession, error) {
 	var transport mcp.Transport
-	var tool, arguments string
-	switch args[0] {
+	switch way {
 	case "http":
-		transport = &mcp.StreamableClientTransport{Endpoint: args[1]}
-		tool, arguments = args[2], args[3]
+		transport = &mcp.StreamableClientTransport{Endpoint: server[0]}
 	case "stdio":
-		tool, arguments = args[1], args[2]
-		transport = &mcp.CommandTransport{Command: exec.CommandContext(ctx, args[3], args[4:]...)}
+		transport = &mcp.CommandTransport{Command: exec.CommandContext(ctx, server[0], server[1:]...)}
 	default:
-		return fmt.Errorf("unknown transport %q", args[0])
+		return nil, fmt.Errorf("unknown transport %q", way)
 	}
-	client := mcp.NewClient(&mcp.Implementation{Name: "bare", Version: "1"}, nil)
-	session, err := client.Connect(ctx, transport, nil)
+	return mcp.NewClient(&mcp.Implementation{Name: "bare", Version: "1"}, nil).Connect(ctx, transport, nil)
+}
+
+func tools(ctx context.Context, way string, server []string) error {
+	session, err := connect(ctx, way, server)
 	if err != nil {
 		return err
 	}
-	if _, err := session.ListTools(ctx, nil); err != nil {
+	for tool, err := range session.Tools(ctx, nil) {
+		if err != nil {
+			return err
+		}
+		fmt.Printf("%s\t%s\n", tool.Name, tool.Description)
+	}
+	return shut(session)
+}
+
+func call(ctx context.Context, tool, arguments, way string, server []string) error {
+	session, err := connect(ctx, way, server)
+	if err != nil {
 		return err
 	}
 	result, err := session.CallTool(ctx, &mcp.CallToolParams{Name: tool, Arguments: json.RawMessage(arguments)})
@@ -54,5 +77,14 @@ func run(ctx context.Context, args []string) error {
 			fmt.Println(text.Text)
 		}
 	}
-	return session.Close()
+	return shut(session)
+}
+
+// shut ends a session. A server that has to be killed, because it does not end with its input, is none of our mistakes.
+func shut(session *mcp.ClientSession) error {
+	err := session.Close()
+	if _, ok := errors.AsType[*exec.ExitError](err); ok {
+		return nil
+	}
+	return err
 }

@@ -478,6 +478,7 @@ func (o *addOptions) check(ctx context.Context, a *app, server *config.Server, d
 	for {
 		list, err := o.contact(ctx, a, *server, doc)
 		if err == nil {
+			a.pinIssuer(ctx, server)
 			return o.chooseTools(ctx, a, server, list, doc)
 		}
 		if ctx.Err() != nil {

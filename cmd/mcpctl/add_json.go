@@ -9,7 +9,6 @@ import (
 	"os"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/spf13/cobra"
 	"github.com/tailscale/hujson"
@@ -413,25 +412,22 @@ func (o *addOptions) checkAll(ctx context.Context, a *app, bodies []addedBody) {
 	a.asks.Store(nil) // of several at once nobody knows which one asks
 	stop := a.live("contacting " + plural(len(bodies), "server"))
 	defer stop()
-	var wait sync.WaitGroup
-	slots := make(chan struct{}, mostChecks)
-	for i := range bodies {
+	servers := make([]config.Server, len(bodies))
+	for i, b := range bodies {
+		servers[i] = b.server
+	}
+	newCrowd(0, listEffort()).each(servers, func(i int) {
 		b := &bodies[i]
 		if b.err != nil {
-			continue
+			return
 		}
-		wait.Go(func() {
-			slots <- struct{}{}
-			defer func() { <-slots }()
-			s, err := a.supervise(a.quickDialer(), b.server)
-			if err == nil {
-				b.err = o.count(ctx, a, s, b)
-				return
-			}
-			b.err = err
-		})
-	}
-	wait.Wait()
+		s, err := a.supervise(a.quickDialer(), b.server)
+		if err == nil {
+			b.err = o.count(ctx, a, s, b)
+			return
+		}
+		b.err = err
+	})
 }
 
 // count lists the tools of one of several servers, and ends its session.

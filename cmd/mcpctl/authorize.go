@@ -86,6 +86,8 @@ func (a *app) authorizationBy(server config.Server, asks bool) *oauth.Authorizer
 	if asks {
 		o.Ask = a.askedPerson
 	}
+	connect := session.LimitsFor(server).Connect
+	o.Connect = oauth.Limit{Name: connect.Name, Value: connect.Value, Source: connect.Source}
 	if w.known == nil {
 		w.known = map[string]*oauth.Authorizer{}
 	}

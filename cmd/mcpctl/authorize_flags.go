@@ -23,6 +23,7 @@ type authFlags struct {
 	clientID          string
 	clientSecret      string
 	clientMetadataURL string
+	issuer            string
 	scopes            []string
 	grant             grantValue
 	privateKey        string
@@ -40,6 +41,7 @@ func (f *authFlags) registerAuth(flags *pflag.FlagSet) {
 	mine.StringVar(&f.clientID, "client-id", "", "the `id` of a client that the authorization server knows")
 	mine.StringVar(&f.clientSecret, "client-secret", "", "its secret: '${VAR}' or @FILE `secret`")
 	mine.StringVar(&f.clientMetadataURL, "client-metadata-url", "", "the `URL` of a document about the client")
+	mine.StringVar(&f.issuer, "oauth-issuer", "", "the authorization server, a `URL`, that the client belongs to")
 	listVar(mine, &f.scopes, "oauth-scope", "ask for this `scope`, not for the server's; repeatable")
 	mine.Var(&f.grant, "grant", "get tokens by this `grant`: code, client, jwt, enterprise")
 	mine.StringVar(&f.privateKey, "private-key", "", "sign as the client with the key in this PEM `file`")
@@ -188,6 +190,7 @@ func authKeys() []authKey {
 		{"client-id", "oauth.client_id", func(o *config.OAuth) *string { return &o.ClientID }, false},
 		{"client-secret", "oauth.client_secret", func(o *config.OAuth) *string { return &o.ClientSecret }, true},
 		{"client-metadata-url", "oauth.client_metadata_url", func(o *config.OAuth) *string { return &o.ClientMetadataURL }, false},
+		{"oauth-issuer", "oauth.issuer", func(o *config.OAuth) *string { return &o.Issuer }, false},
 		{"private-key", "oauth.private_key", func(o *config.OAuth) *string { return &o.PrivateKey }, false},
 		{"assertion", "oauth.assertion", func(o *config.OAuth) *string { return &o.Assertion }, true},
 		{"redirect-uri", "oauth.redirect_uri", func(o *config.OAuth) *string { return &o.RedirectURI }, false},

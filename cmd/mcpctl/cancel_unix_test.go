@@ -13,6 +13,8 @@ import (
 	"testing"
 	"time"
 	"unicode/utf8"
+
+	"github.com/mcpctl/mcpctl/internal/stopwatch"
 )
 
 // chatterWays are the ways to reach a server that notes what it hears, with the words that name it.
@@ -50,15 +52,15 @@ func startMcpctl(t *testing.T, out io.Writer, args ...string) *running {
 	return r
 }
 
-// signal interrupts it and returns its exit code, and how long it took to end.
+// signal interrupts it and returns its exit code, and how long it took to end, without what the machine withheld.
 func (r *running) signal(s os.Signal) (code int, elapsed time.Duration) {
 	r.t.Helper()
-	start := time.Now()
+	lap := stopwatch.Start(r.t)
 	if err := r.cmd.Process.Signal(s); err != nil {
 		r.t.Fatal(err)
 	}
 	_ = r.cmd.Wait() // the code tells
-	return r.cmd.ProcessState.ExitCode(), time.Since(start)
+	return r.cmd.ProcessState.ExitCode(), lap.End()
 }
 
 // callID finds the id of a call in what a server heard.

@@ -42,7 +42,7 @@ func startShell(t *testing.T, name, home string) *shellOnTerminal {
 	inputrc := filepath.Join(home, "inputrc")
 	writeFile(t, inputrc, "set bell-style none\nset completion-query-items 0\nset page-completions off\nset show-all-if-ambiguous on\nset enable-bracketed-paste off\n")
 	cmd.Env = append(os.Environ(), "HOME="+home, "XDG_CONFIG_HOME="+home, "XDG_CACHE_HOME="+filepath.Join(home, "cache"), "TERM=xterm",
-		"CI=", "NO_COLOR=1", "INPUTRC="+inputrc, "HISTFILE=", "LC_ALL=C.UTF-8")
+		"CI=", "NO_COLOR=1", "PATH="+unracedFirst(os.Getenv("PATH")), "INPUTRC="+inputrc, "HISTFILE=", "LC_ALL=C.UTF-8")
 	f, err := pty.StartWithSize(cmd, &pty.Winsize{Rows: 50, Cols: 200})
 	if err != nil {
 		t.Fatal(err)

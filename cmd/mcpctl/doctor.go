@@ -7,7 +7,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -44,7 +43,7 @@ type doctorOptions struct {
 }
 
 func newDoctorCmd(a *app) *cobra.Command {
-	o := doctorOptions{parallel: mostChecks, serverFlags: serverFlags{command: true}}
+	o := doctorOptions{serverFlags: serverFlags{command: true}}
 	cmd := &cobra.Command{
 		Use:   "doctor [SERVER...]",
 		Short: "Find out why a server does not work",
@@ -121,8 +120,10 @@ func (o *doctorOptions) run(cmd *cobra.Command, a *app, args []string) error {
 		return usagef("--kill-session: %d: the number of kills is from 1 to %d", o.kills, mostKills)
 	case cmd.Flags().Changed("soak") && (o.soak.Duration < leastSoak || o.soak.Duration > mostSoak):
 		return usagef("--soak: %s: a soak takes from 1s to 24h", o.soak.Duration)
-	case o.parallel < 1:
-		return usagef("--parallel: %d is not a number of servers", o.parallel)
+	case cmd.Flags().Changed("parallel"):
+		if err := checkParallel(o.parallel); err != nil {
+			return err
+		}
 	}
 	if err := o.operators.check(cmd.Flags()); err != nil {
 		return err
@@ -162,9 +163,10 @@ func (o *doctorOptions) run(cmd *cobra.Command, a *app, args []string) error {
 
 	begin := time.Now()
 	targets := o.targets(a, servers)
-	bounded, cancel := o.pipeline.bound(ctx, targets, checks, o.parallel)
+	crowd := newCrowd(o.parallel, o.effort())
+	bounded, cancel := o.pipeline.bound(ctx, targets, checks, crowd.fits(len(targets)))
 	defer cancel()
-	reports := o.examine(bounded, a, targets, checks)
+	reports := o.examine(bounded, a, crowd, targets, checks)
 	elapsed := time.Since(begin)
 	if bounded.Err() == nil && !applied(reports, wanted) {
 		return usagef("none of the selected checks applies: %s", strings.Join(wanted, ", ")).hint("mcpctl doctor --list-checks")
@@ -313,8 +315,27 @@ func (o *doctorOptions) targets(a *app, servers []config.Server) []*probe.Target
 	return targets
 }
 
+// checkParallel refuses what is not a number of servers.
+func checkParallel(n int) error {
+	if n < 1 {
+		return usagef("--parallel: %d is not a number of servers", n)
+	}
+	return nil
+}
+
+// effort is that of an examination: twenty milliseconds of a processor, and the connections on which the session is tried, which
+// take 60 KiB each.
+func (o *doctorOptions) effort() effort {
+	const usual = 8 // connections; see session.affinity
+	tried := o.operators.connections
+	if tried == 0 {
+		tried = usual
+	}
+	return effort{files: filesToList + tried + 1, perCPU: 8, most: 192}
+}
+
 // examine asks all servers at once, bounded, and returns the reports in their order.
-func (o *doctorOptions) examine(ctx context.Context, a *app, targets []*probe.Target, checks []probe.Check) []probe.Report {
+func (o *doctorOptions) examine(ctx context.Context, a *app, crowd crowd, targets []*probe.Target, checks []probe.Check) []probe.Report {
 	servers := make([]config.Server, len(targets))
 	for i, t := range targets {
 		servers[i] = t.Server
@@ -325,26 +346,20 @@ func (o *doctorOptions) examine(ctx context.Context, a *app, targets []*probe.Ta
 	if len(servers) > 1 {
 		soaked = fmt.Sprintf("%d servers", len(servers))
 	}
-	var done examined
+	done := examined{verb: "examining", servers: len(servers), only: servers[0].Name}
 	stop := a.liveOf(func() string {
 		if counts := soaking(targets); counts != "" {
 			return "soaking " + soaked + ": " + counts
 		}
-		return done.line(servers)
+		return done.line()
 	})
 	defer stop()
 	reports := make([]probe.Report, len(targets))
-	slots := make(chan struct{}, o.parallel)
-	var all sync.WaitGroup
-	for i, t := range targets {
-		slots <- struct{}{} // in their order
-		all.Go(func() {
-			defer func() { <-slots }()
-			reports[i] = probe.Run(ctx, t, checks)
-			done.add(reports[i], o.strict)
-		})
-	}
-	all.Wait()
+	crowd.each(servers, func(i int) {
+		reports[i] = probe.Run(ctx, targets[i], checks)
+		v := reports[i].Verdict
+		done.count(servers[i].Name, v == probe.Fail || v == probe.Unknown || reports[i].Incomplete || o.strict && v == probe.Warn)
+	})
 	return reports
 }
 

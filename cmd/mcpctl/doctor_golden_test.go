@@ -260,7 +260,7 @@ func (r *findingResult) examine(t *testing.T) bool {
 	if strings.Contains(o.out+o.err, planted) || strings.Contains(o.out+o.err, "SUPERSECRETKEY123") || strings.ContainsRune(o.out+o.err, '\x1b') {
 		t.Error("a secret or an ESC in the output")
 	}
-	if left := processesWith(t, s.marker); len(left) > 0 {
+	if left := s.processes(t); len(left) > 0 {
 		t.Errorf("processes left: %v", left)
 	}
 	for _, e := range s.events(t) {
@@ -271,8 +271,8 @@ func (r *findingResult) examine(t *testing.T) bool {
 			t.Errorf("a tool was called: %v", e)
 		}
 	}
-	if bound := cmp.Or(r.run.within, soon); o.elapsed > bound {
-		t.Errorf("it took %s, want at most %s", o.elapsed, bound)
+	if bound := cmp.Or(r.run.within, soon); o.took > bound {
+		t.Errorf("it took %s, want at most %s", o.took, bound)
 	}
 	if t.Failed() {
 		t.Logf("mcpctl %q\nafter %s, exit code %d\n%s\n%s", args, o.elapsed, o.code, cut(o.out), cut(o.err))

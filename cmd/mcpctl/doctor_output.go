@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -17,7 +16,6 @@ import (
 
 	"github.com/mcpctl/mcpctl/internal/render"
 	"github.com/mcpctl/mcpctl/pkg/config"
-	"github.com/mcpctl/mcpctl/pkg/probe"
 )
 
 // formatGitHub is the format that also writes the summary of a workflow's step, to the file that stepSummary names.
@@ -467,44 +465,4 @@ func flagValues(args []string, long, short string) []string {
 		}
 	}
 	return values
-}
-
-// examined counts the servers whose examination is over. It may be used by several goroutines at once.
-type examined struct {
-	mu     sync.Mutex
-	done   int
-	failed []string
-}
-
-// add counts a report.
-func (e *examined) add(r probe.Report, strict bool) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	e.done++
-	if r.Verdict == probe.Fail || r.Verdict == probe.Unknown || r.Incomplete || strict && r.Verdict == probe.Warn {
-		e.failed = append(e.failed, r.Name)
-	}
-}
-
-// line says how far the examination of servers is.
-func (e *examined) line(servers []config.Server) string {
-	if len(servers) == 1 {
-		return "examining " + servers[0].Name
-	}
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	line := fmt.Sprintf("examining: %d of %d done", e.done, len(servers))
-	if n := len(e.failed); n > 0 {
-		// As many names as stand beside the time on 80 columns.
-		const most, longest = 3, 12
-		var names []string
-		for _, name := range e.failed[:min(n, most)] {
-			names = append(names, render.Cut(render.OneLine(name), longest))
-		}
-		line += fmt.Sprintf(", %d failed: %s", n, strings.Join(names, ", "))
-		if n > most {
-			line += ", …"
-		}
-	}
-	return line
 }

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/mcpctl/mcpctl/internal/render"
-	"github.com/mcpctl/mcpctl/pkg/config"
 	"github.com/mcpctl/mcpctl/pkg/probe"
 )
 
@@ -88,20 +87,19 @@ func TestAReportThatCannotBeWritten(t *testing.T) {
 
 func TestTheLiveLineOfSeveralServers(t *testing.T) {
 	t.Parallel()
-	servers := make([]config.Server, 200)
-	var e examined
-	if got := e.line(servers); got != "examining: 0 of 200 done" {
+	e := examined{verb: "examining", servers: 200, only: "first"}
+	if got := e.line(); got != "examining 200 servers" {
 		t.Error(got)
 	}
-	if got := e.line([]config.Server{{Name: "notes"}}); got != "examining notes" {
+	if got := (&examined{verb: "examining", servers: 1, only: "notes"}).line(); got != "examining notes" {
 		t.Error(got)
 	}
-	e.add(probe.Report{Name: "good", Verdict: probe.Pass}, true)
-	e.add(probe.Report{Name: "meagre", Verdict: probe.Warn}, false)
+	e.count("good", false)
+	e.count("meagre", false)
 	for _, name := range []string{"a\x1b[2J", "a-name-that-is-rather-long", "c", "d"} {
-		e.add(probe.Report{Name: name, Verdict: probe.Fail}, false)
+		e.count(name, true)
 	}
-	if got := e.line(servers); got != "examining: 6 of 200 done, 4 failed: a, a-name-that…, c, …" {
+	if got := e.line(); got != "examining: 6 of 200 done, 4 failed: a, a-name-that…, c, …" {
 		t.Error(got)
 	}
 }

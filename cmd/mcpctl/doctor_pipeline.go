@@ -298,22 +298,22 @@ func (o *pipelineOptions) written(offers, was map[string]baseline.Offer, named b
 }
 
 // bound ends a run at its deadline.
-func (o *pipelineOptions) bound(ctx context.Context, targets []*probe.Target, checks []probe.Check, parallel int) (context.Context, context.CancelFunc) {
+func (o *pipelineOptions) bound(ctx context.Context, targets []*probe.Target, checks []probe.Check, atOnce bool) (context.Context, context.CancelFunc) {
 	d, source := o.deadline.Duration, "--deadline"
 	if d == 0 {
-		d, source = allLimits(targets, checks, parallel), "the sum of all limits"
+		d, source = allLimits(targets, checks, atOnce), "the sum of all limits"
 	}
 	return context.WithTimeoutCause(ctx, d, fmt.Errorf("the deadline of %s ran out (%s)", d, source))
 }
 
-// allLimits is how long a run takes in which everything takes as long as it may.
-func allLimits(targets []*probe.Target, checks []probe.Check, parallel int) time.Duration {
+// allLimits is how long a run takes in which everything takes as long as it may, all at once or one after the other.
+func allLimits(targets []*probe.Target, checks []probe.Check, atOnce bool) time.Duration {
 	var most, sum time.Duration
 	for _, t := range targets {
 		budget := probe.Budget(t, checks)
 		most, sum = max(most, budget), sum+budget
 	}
-	if len(targets) <= parallel {
+	if atOnce {
 		return most
 	}
 	return sum

@@ -148,8 +148,8 @@ func (want stdioFault) run(t *testing.T, c faultlab.Case) {
 	if within == 0 {
 		within = soon
 	}
-	if o.elapsed > within {
-		t.Errorf("it took %s, and may take %s", o.elapsed, within)
+	if o.took > within {
+		t.Errorf("it took %s, and may take %s", o.took, within)
 	}
 	if strings.Contains(o.out+o.err, planted) {
 		t.Error("a secret in the output")
@@ -186,7 +186,7 @@ func (want stdioFault) run(t *testing.T, c faultlab.Case) {
 			t.Errorf("something says %q", e)
 		}
 	}
-	if left := processesWith(t, s.marker); len(left) > 0 {
+	if left := s.processes(t); len(left) > 0 {
 		t.Errorf("processes left: %v", left)
 	}
 	if t.Failed() {

@@ -19,6 +19,7 @@ import (
 
 	"github.com/mcpctl/mcpctl/internal/faultlab"
 	"github.com/mcpctl/mcpctl/internal/iostreams"
+	"github.com/mcpctl/mcpctl/internal/stopwatch"
 )
 
 // loginWant is what is right for one command.
@@ -177,7 +178,6 @@ func loginTable() []loginFault {
 			f.call.says = `publishes nothing about a login`
 			f.doctor = doctorFails("auth.access", "; give it with a header: .*; if it has a login all the same: "+toLogIn, "auth.resource")
 		},
-		"login-register-none": func(f *loginFault) { f.login.class, f.browser.class = "config", "config" },
 		"login-metadata-hangs": func(f *loginFault) {
 			f.login.class, f.browser.class, f.call.class, f.doctor.class = "connect", "connect", "connect", "connect"
 			f.doctor.says = `^auth\.resource connect: .*no answer within 2s`
@@ -337,10 +337,7 @@ func (f loginFault) try(t *testing.T, c faultlab.Case, run loginRun) {
 // mcpctl runs a command in this process, with a browser, and files for credentials.
 func (f loginFault) mcpctl(t *testing.T, dir string, args []string, server *faultlab.Server) outcome {
 	t.Helper()
-	executable, err := exec.LookPath("mcpctl")
-	if err != nil {
-		t.Fatal(err)
-	}
+	executable := unraced("mcpctl")
 	browser, err := exec.LookPath("visit")
 	if err != nil {
 		t.Fatal(err)
@@ -375,7 +372,7 @@ func (f loginFault) mcpctl(t *testing.T, dir string, args []string, server *faul
 		}()
 	}
 	ios, _, out, errOut := iostreams.Test()
-	start := time.Now()
+	lap := stopwatch.Start(t)
 	code := run(ctx, process{
 		args: args, io: ios, home: dir, executable: executable, build: readBuild("1.2.3", "", ""),
 		lookup: func(name string) (string, bool) {
@@ -384,7 +381,7 @@ func (f loginFault) mcpctl(t *testing.T, dir string, args []string, server *faul
 		},
 	})
 	cancel()
-	return outcome{code, out.String(), errOut.String(), time.Since(start)}
+	return outcome{code, out.String(), errOut.String(), lap.Clock(), lap.End()}
 }
 
 // checkStep checks how a command ended, and what it said.
@@ -406,8 +403,8 @@ func (f loginFault) checkStep(t *testing.T, step loginStep, o outcome) {
 	if f.within != 0 {
 		bound = f.within
 	}
-	if o.elapsed > bound {
-		t.Errorf("it took %s, want at most %s", o.elapsed, bound)
+	if o.took > bound {
+		t.Errorf("it took %s, want at most %s", o.took, bound)
 	}
 	if strings.Contains(o.out+o.err, loginSecret) || strings.ContainsRune(o.out+o.err, '\x1b') {
 		t.Error("a secret or an ESC in the output")

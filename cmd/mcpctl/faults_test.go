@@ -24,6 +24,7 @@ import (
 
 	"github.com/mcpctl/mcpctl/internal/faultlab"
 	"github.com/mcpctl/mcpctl/internal/iostreams"
+	"github.com/mcpctl/mcpctl/internal/stopwatch"
 )
 
 const (
@@ -338,16 +339,14 @@ func (j faultJob) commandLine(t *testing.T, s *faultServer) []string {
 type outcome struct {
 	code     int
 	out, err string
-	elapsed  time.Duration
+	elapsed  time.Duration // by the clock
+	took     time.Duration // without what the machine withheld
 }
 
 // mcpctl runs a command line: in this process, where its goroutines can be counted, unless it needs an environment.
 func (j faultJob) mcpctl(t *testing.T, dir string, args []string, env string) outcome {
 	t.Helper()
-	executable, err := exec.LookPath("mcpctl")
-	if err != nil {
-		t.Fatal(err)
-	}
+	executable := unraced("mcpctl")
 	variables := map[string]string{"PATH": os.Getenv("PATH"), "GORACE": raceOptions, "NO_COLOR": "1"}
 	for _, name := range []string{"HOME", "XDG_CONFIG_HOME", "XDG_CACHE_HOME", "XDG_STATE_HOME"} {
 		variables[name] = dir
@@ -356,7 +355,7 @@ func (j faultJob) mcpctl(t *testing.T, dir string, args []string, env string) ou
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	defer time.AfterFunc(hanging, cancel).Stop()
-	start := time.Now()
+	lap := stopwatch.Start(t)
 	if env != "" {
 		cmd := exec.CommandContext(ctx, executable, args...)
 		for name, value := range variables {
@@ -369,7 +368,7 @@ func (j faultJob) mcpctl(t *testing.T, dir string, args []string, env string) ou
 		if err := cmd.Run(); err != nil && !errors.As(err, &exit) {
 			t.Fatal(err)
 		}
-		return outcome{cmd.ProcessState.ExitCode(), out.String(), errOut.String(), time.Since(start)}
+		return outcome{cmd.ProcessState.ExitCode(), out.String(), errOut.String(), lap.Clock(), lap.End()}
 	}
 	ios, _, out, errOut := iostreams.Test()
 	code := run(ctx, process{
@@ -379,7 +378,7 @@ func (j faultJob) mcpctl(t *testing.T, dir string, args []string, env string) ou
 			return value, ok
 		},
 	})
-	return outcome{code, out.String(), errOut.String(), time.Since(start)}
+	return outcome{code, out.String(), errOut.String(), lap.Clock(), lap.End()}
 }
 
 // onTheWay matches the notes of what is being waited for. A busy machine brings them about, too.
@@ -396,14 +395,14 @@ func runFault(t *testing.T, j faultJob, alone bool) *faultResult {
 	args := j.commandLine(t, s)
 	o := j.mcpctl(t, dir, args, s.fill.Replace(j.run.env))
 
-	if !alone && o.elapsed > j.bound() {
-		t.Logf("it took %s, and has to show that it can do with %s", o.elapsed, j.bound())
+	if !alone && o.took > j.bound() {
+		t.Logf("it took %s, and has to show that it can do with %s", o.took, j.bound())
 		return &faultResult{job: j, slow: true}
 	}
 	j.checkOutcome(t, s, o)
 	j.checkOutput(t, s, o)
 	j.checkServer(t, s, o)
-	if left := processesWith(t, s.marker); len(left) > 0 {
+	if left := s.processes(t); len(left) > 0 {
 		t.Errorf("processes left: %v", left)
 	}
 	if t.Failed() {
@@ -443,8 +442,8 @@ func (j faultJob) checkOutcome(t *testing.T, s *faultServer, o outcome) {
 	if want := faultCodes()[r.class]; o.code != want {
 		t.Errorf("exit code %d, want %d", o.code, want)
 	}
-	if o.elapsed > j.bound() {
-		t.Errorf("it took %s, want at most %s", o.elapsed, j.bound())
+	if o.took > j.bound() {
+		t.Errorf("it took %s, want at most %s", o.took, j.bound())
 	}
 	if o.elapsed < r.limit && !r.early {
 		t.Errorf("it took %s, less than the limit of %s", o.elapsed, r.limit)
@@ -594,6 +593,15 @@ func (s *faultServer) events(t *testing.T) []faultlab.Event {
 
 // dyingTime is what the system may take to bury a process that was killed.
 const dyingTime = time.Second
+
+// processes returns those of the server that are left. Over HTTP none are started.
+func (s *faultServer) processes(t *testing.T) []string {
+	t.Helper()
+	if s.http != nil {
+		return nil
+	}
+	return processesWith(t, s.marker)
+}
 
 // processesWith returns the processes that have the variable in their environment, which all that they start inherit.
 func processesWith(t *testing.T, variable string) []string {

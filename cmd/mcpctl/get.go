@@ -91,6 +91,7 @@ func (a *app) get(cmd *cobra.Command, name string) error {
 	if server.Foreign != nil {
 		a.tellNotes(server.Name, server.Foreign.Notes)
 	}
+	a.tellUnreadable(standing)
 	if server.Err != nil {
 		f, _ := classify(server.Err, false)
 		a.warn("mcpctl: warning: " + render.OneLine(f.said) + "\n")
@@ -142,6 +143,7 @@ func oauthValues(o *config.OAuth, add func(key string, value any, text string)) 
 	text("client_id", o.ClientID)
 	text("client_secret", o.ClientSecret)
 	text("client_metadata_url", o.ClientMetadataURL)
+	text("issuer", o.Issuer)
 	if len(o.Scopes) > 0 {
 		add("oauth.scopes", o.Scopes, strings.Join(o.Scopes, " "))
 	}

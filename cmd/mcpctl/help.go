@@ -445,9 +445,9 @@ the working directory.
   auth             auto: log in when the server asks; none: never; oauth: it
                    is known to need a login
   oauth            values for a login: client_id, client_secret, scopes,
-                   client_metadata_url, grant, private_key, assertion,
-                   redirect_uri or redirect_port, dpop, idp: see mcpctl help
-                   authorization
+                   client_metadata_url, issuer, grant, private_key,
+                   assertion, redirect_uri or redirect_port, dpop, idp: see
+                   mcpctl help authorization
   tls              ca_file: whom to trust beside the system's authorities;
                    cert_file and key_file: the client's certificate (all PEM);
                    server_name: the name in the server's certificate, when

@@ -7,7 +7,7 @@ func authGroups() []flagGroup {
 	return []flagGroup{
 		{"When, and with what:", []string{"auth", "browser", "no-browser", "oauth-scope", "grant", "dpop"}},
 		{"Who mcpctl is, if the server does not register it by itself:", []string{
-			"client-id", "client-secret", "private-key", "client-metadata-url", "redirect-uri", "redirect-port",
+			"client-id", "client-secret", "oauth-issuer", "private-key", "client-metadata-url", "redirect-uri", "redirect-port",
 		}},
 		{"For the grants jwt_bearer and enterprise_managed:", []string{
 			"assertion", "idp-issuer", "idp-token-endpoint", "idp-client-id", "idp-client-secret", "idp-id-token",

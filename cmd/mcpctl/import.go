@@ -249,14 +249,14 @@ func (o *importOptions) consent(cmd *cobra.Command, a *app, file string, wanted 
 // write writes the entries, all or none. What another command has changed since they were looked at is not overwritten.
 func (o *importOptions) write(ctx context.Context, file string, wanted []*importItem) error {
 	return config.EditContext(ctx, file, func(d *config.Document) error {
-		var added []config.Server
+		var added, replaced []config.Server
 		for _, i := range wanted {
 			now, there := d.Server(i.name)
 			var err error
 			switch {
 			case there && now.Err == nil && now.Same(i.server):
 			case there && i.state == importDifferent:
-				err = d.Replace(i.server)
+				replaced = append(replaced, i.server)
 			case there:
 				err = &configError{server: i.name, message: "was added by another command meanwhile, so nothing was imported", hint: "look again: mcpctl import"}
 			default:
@@ -265,6 +265,9 @@ func (o *importOptions) write(ctx context.Context, file string, wanted []*import
 			if err != nil {
 				return err
 			}
+		}
+		if err := d.ReplaceAll(replaced); err != nil {
+			return err
 		}
 		return d.AddAll(added)
 	})

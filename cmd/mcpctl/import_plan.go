@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io/fs"
@@ -239,9 +240,16 @@ func importPlan(c *config.Config, sources []importSource, o config.AdoptOptions)
 			byName[item.name] = append(byName[item.name], item)
 		}
 	}
+	existing := make(map[string]int, len(c.Servers))
+	for i := range c.Servers {
+		existing[c.Servers[i].Name] = i
+	}
 	for name, same := range byName {
-		existing, there := c.Server(name)
-		settle(same, existing, there)
+		if at, there := existing[name]; there {
+			settle(same, c.Servers[at].Clone(), true)
+		} else {
+			settle(same, config.Server{}, false)
+		}
 	}
 	items = slices.DeleteFunc(items, func(i *importItem) bool { return i.state == "" })
 	tellAliases(c, items)
@@ -291,19 +299,37 @@ func settle(items []*importItem, existing config.Server, there bool) {
 
 // tellAliases notes the items that reach what another entry, or another item, reaches under another name.
 func tellAliases(c *config.Config, items []*importItem) {
-	for n, i := range items {
-		if i.state != importNew {
+	reach := func(s config.Server) string { // the same words, as SameTarget has it
+		return s.URL + "\x00" + s.Command + "\x00" + strings.Join(s.Args, "\x00")
+	}
+	there := map[string][]string{}
+	for i := range c.Servers {
+		if s := &c.Servers[i]; s.Err == nil {
+			there[reach(*s)] = append(there[reach(*s)], s.Name)
+		}
+	}
+	// Of the entries that there are the last is named, of those that come the first.
+	before := map[string][]string{}
+	other := func(names []string, own string) string {
+		for _, name := range names {
+			if name != own {
+				return name
+			}
+		}
+		return ""
+	}
+	for _, i := range items {
+		if i.err != nil {
 			continue
 		}
-		for _, s := range c.Servers {
-			if s.Err == nil && s.Name != i.name && s.SameTarget(i.server) {
-				i.also = s.Name
-			}
+		key := reach(i.server)
+		if i.state == importNew {
+			last := slices.Clone(there[key])
+			slices.Reverse(last)
+			i.also = cmp.Or(other(last, i.name), other(before[key], i.name))
 		}
-		for _, before := range items[:n] {
-			if i.also == "" && before.err == nil && before.name != i.name && before.server.SameTarget(i.server) {
-				i.also = before.name
-			}
+		if names := before[key]; !slices.Contains(names, i.name) && len(names) < 2 { // two are enough to have another
+			before[key] = append(names, i.name)
 		}
 	}
 }
@@ -316,6 +342,7 @@ func newNaming(sources []importSource) naming {
 	n := naming{map[string]string{}}
 	taken := map[string]bool{}
 	var made []string
+	noted := map[string]bool{}
 	for _, source := range sources {
 		if source.config == nil {
 			continue
@@ -323,8 +350,9 @@ func newNaming(sources []importSource) naming {
 		for _, s := range source.config.Servers {
 			if name := config.AdoptedName(s.Name, nil); name == s.Name {
 				n.names[s.Name], taken[name] = name, true
-			} else if !slices.Contains(made, s.Name) {
+			} else if !noted[s.Name] {
 				made = append(made, s.Name)
+				noted[s.Name] = true
 			}
 		}
 	}

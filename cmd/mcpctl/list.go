@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -20,10 +19,6 @@ import (
 	"github.com/mcpctl/mcpctl/pkg/session"
 )
 
-// mostChecks is how many servers are checked at a time: enough that the slow ones do not queue behind each other, few
-// enough that a hundred child processes do not start at once.
-const mostChecks = 16
-
 // The states of a server in a list.
 const (
 	stateReady     = "ready"
@@ -34,6 +29,7 @@ const (
 
 type listOptions struct {
 	check     bool
+	parallel  int
 	enabled   bool
 	disabled  bool
 	transport []string
@@ -47,7 +43,9 @@ func newListCmd(a *app) *cobra.Command {
 		Short: "List the servers, and check that they work",
 		Long: `List the servers of the configuration, or those that are named; quoted globs may
 stand for several. With --check all are contacted at once, each within its own
-limits, and the exit code is 1 if any of them fails.`,
+limits, and the exit code is 1 if any of them fails. How many that are at a
+time follows from the processors and the open files of this machine; --parallel
+sets it (see mcpctl help limits).`,
 		Example: `  mcpctl list
   mcpctl list --check 'prod-*'
   mcpctl list --from cursor
@@ -109,6 +107,7 @@ func newStatusCmd(a *app) *cobra.Command {
 func (o *listOptions) registerList(cmd *cobra.Command) {
 	share(cmd.Flags(), sharedKey, o.registerLimits)
 	cmd.Flags().BoolVar(&o.includeDisabled, "include-disabled", false, "contact disabled servers, too")
+	cmd.Flags().Var((*numberValue)(&o.parallel), "parallel", "check at most `N` servers at a time")
 }
 
 // listDocument is the output of list.
@@ -204,6 +203,11 @@ func (o *listOptions) run(cmd *cobra.Command, a *app, args []string) error {
 			}
 		}
 	}
+	if cmd.Flags().Changed("parallel") {
+		if err := checkParallel(o.parallel); err != nil {
+			return err
+		}
+	}
 	if o.check {
 		return o.runCheck(cmd, a, servers)
 	}
@@ -216,6 +220,7 @@ func named(c *config.Config, words []string) ([]config.Server, error) {
 		return slices.Clone(c.Servers), nil
 	}
 	var servers []config.Server
+	seen := map[string]bool{}
 	for _, word := range words {
 		found := []config.Server{}
 		if server, ok := c.Server(word); ok {
@@ -231,8 +236,8 @@ func named(c *config.Config, words []string) ([]config.Server, error) {
 			found = append(enabled, disabled...)
 		}
 		for _, s := range found {
-			if !slices.ContainsFunc(servers, func(t config.Server) bool { return t.Name == s.Name }) {
-				servers = append(servers, s)
+			if !seen[s.Name] {
+				servers, seen[s.Name] = append(servers, s), true
 			}
 		}
 	}
@@ -304,6 +309,7 @@ func (a *app) showServers(ctx context.Context, servers []config.Server) error {
 			a.warn("mcpctl: warning: " + render.OneLine(f.said) + "\n")
 		}
 	}
+	a.tellUnreadable(standings...)
 	return nil
 }
 
@@ -359,21 +365,25 @@ func (o *listOptions) runCheck(cmd *cobra.Command, a *app, servers []config.Serv
 		return usagef("nothing to check: %s is disabled", strings.Join(names(servers), ", ")).hint("--include-disabled")
 	}
 	results := make([]checked, len(servers))
-	stop := a.live("checking " + plural(len(servers), "server"))
-	var wait sync.WaitGroup
-	slots := make(chan struct{}, mostChecks)
+	var contacted []int
 	for i, s := range servers {
-		if !want(s) {
+		if want(s) {
+			contacted = append(contacted, i)
+		} else {
 			results[i] = checked{server: s, state: stateDisabled}
-			continue
 		}
-		wait.Go(func() {
-			slots <- struct{}{}
-			defer func() { <-slots }()
-			results[i] = a.check(ctx, s)
-		})
 	}
-	wait.Wait()
+	progress := examined{verb: "checking", servers: len(contacted)}
+	stop := a.liveOf(progress.line)
+	chosen := make([]config.Server, len(contacted))
+	for n, i := range contacted {
+		chosen[n] = servers[i]
+	}
+	newCrowd(o.parallel, listEffort()).each(chosen, func(n int) {
+		c := a.check(ctx, chosen[n])
+		results[contacted[n]] = c
+		progress.count(chosen[n].Name, c.failure != nil)
+	})
 	stop()
 	if slices.ContainsFunc(results, func(c checked) bool { return c.failure != nil }) {
 		a.unread = codeFailed

@@ -168,6 +168,8 @@ func (a *app) loginHint(server config.Server, err error) string {
 		return a.staticHint(server)
 	case e.Hint != "" || e.Reason == oauth.NeedsLogin || e.Reason == oauth.Cancelled || e.Reason == oauth.Config:
 		return ""
+	case e.Reason == oauth.TimedOut && e.Step == oauth.StepChallenge:
+		return "to see each step: " + a.serverLine("doctor", server)
 	case e.Reason == oauth.TimedOut, e.Reason == oauth.Refused && e.Step == oauth.StepCallback:
 		return "to try again: " + a.serverLine("login", server)
 	case e.Reason == oauth.Unreachable && e.Step != oauth.StepChallenge:
@@ -302,9 +304,9 @@ func loginFailure(e *loginFailedError) failure {
 		f.said, f.Message = e.server+": interrupted: no login, and an earlier one is as it was", "interrupted"
 	}
 	f.Server, f.Phase = e.server, e.during()
-	f.Retryable = denied.Reason == oauth.Unreachable
-	if denied.Limit > 0 {
-		f.Limit = &limitBody{Name: "login", ValueMS: denied.Limit.Milliseconds(), Source: "built-in"}
+	f.Retryable = denied.Reason == oauth.Unreachable || denied.Reason == oauth.TimedOut && denied.Step == oauth.StepChallenge
+	if l := denied.Limit; l.Value > 0 {
+		f.Limit = &limitBody{Name: l.Name, ValueMS: l.Value.Milliseconds(), Source: l.Source}
 	}
 	return f
 }

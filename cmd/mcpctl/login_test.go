@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"io"
+	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -77,6 +78,34 @@ func TestALoginThatNobodyFinishesEndsInTime(t *testing.T) {
 	}
 	if !strings.Contains(errOut, "\n\n"+server.Origin+"/authorize?") {
 		t.Errorf("no address in\n%s", errOut)
+	}
+}
+
+// TestALoginAtASilentServerEndsInTime is a server that takes connections and says nothing: the limit on connecting is what runs
+// out, and is told.
+func TestALoginAtASilentServerEndsInTime(t *testing.T) {
+	t.Parallel()
+	silent, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = silent.Close() }()
+	code, stdout, stderr := loginHere(t.Context(), t, 0, nil,
+		"login", "http://"+silent.Addr().String()+"/mcp", "--connect-timeout", "1s", "-o", "json")
+	var doc struct{ Error errorBody }
+	if err := json.Unmarshal([]byte(stdout), &doc); err != nil {
+		t.Fatal(err, stdout)
+	}
+	limit := limitBody{Name: "connect_timeout", ValueMS: 1000, Source: "flag --connect-timeout"}
+	if e := doc.Error; code != codeTimeout || e.Class != classTimeout || e.Limit == nil || *e.Limit != limit || !e.Retryable {
+		t.Errorf("exit code %d: %s", code, stdout)
+	}
+	for _, want := range []string{
+		"the server does not answer: nothing came within connect_timeout 1s (flag --connect-timeout)", "hint: to see each step: mcpctl doctor ",
+	} {
+		if !strings.Contains(stderr, want) {
+			t.Errorf("no %q in: %s", want, stderr)
+		}
 	}
 }
 

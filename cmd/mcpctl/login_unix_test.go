@@ -13,6 +13,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/mcpctl/mcpctl/internal/stopwatch"
 )
 
 // loginOn is mcpctl on a terminal whose credentials are files, without a display.
@@ -151,10 +153,10 @@ func TestCtrlCEndsALogin(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	start := time.Now()
+	lap := stopwatch.Start(t)
 	term.answer(ctrlC)
 	code, out := term.end()
-	if took := time.Since(start); code != codeInterrupted || took > 2*time.Second {
+	if took := lap.End(); code != codeInterrupted || took > 2*time.Second {
 		t.Errorf("exit code %d after %s:\n%s", code, took, out)
 	}
 	groupIsGone(t, pid)

@@ -109,7 +109,7 @@ func TestPingEndsWithItsSumAfterCtrlC(t *testing.T) {
 // demoOverHTTP serves the demonstration server until it is killed.
 func demoOverHTTP(t *testing.T) (url string, server *exec.Cmd) {
 	t.Helper()
-	server = exec.CommandContext(t.Context(), "mcpctl", demoCommand, "--http", "127.0.0.1:0")
+	server = exec.CommandContext(t.Context(), unraced("mcpctl"), demoCommand, "--http", "127.0.0.1:0")
 	stderr, err := server.StderrPipe()
 	if err != nil {
 		t.Fatal(err)

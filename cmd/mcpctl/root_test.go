@@ -123,7 +123,7 @@ func TestPlaceholdersInHelpAreNoValues(t *testing.T) {
 			"\n      --kill-session[=N]      kill",
 			"\n  -e, --env NAME=value        set",
 			"\n      --cwd DIR ",
-			"(default 16)",
+			"\n      --parallel N            examine at most N servers at a time",
 		} {
 			if !strings.Contains(help, want) {
 				t.Errorf("finished %v: no %q in\n%s", finished, want, help)

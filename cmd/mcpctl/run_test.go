@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"os"
-	"os/exec"
 	"strings"
 	"sync"
 	"testing"
@@ -13,15 +12,12 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/mcpctl/mcpctl/internal/iostreams"
+	"github.com/mcpctl/mcpctl/internal/stopwatch"
 )
 
 // runHere runs a command line in this process.
 func runHere(ctx context.Context, t *testing.T, in string, args ...string) (code int, stdout, stderr string) {
 	t.Helper()
-	executable, err := exec.LookPath("mcpctl")
-	if err != nil {
-		t.Fatal(err)
-	}
 	home := t.TempDir()
 	ios, stdin, _, _ := iostreams.Test()
 	stdin.WriteString(in)
@@ -38,7 +34,7 @@ func runHere(ctx context.Context, t *testing.T, in string, args ...string) (code
 			return os.LookupEnv(name)
 		},
 		home:       home,
-		executable: executable,
+		executable: unraced("mcpctl"), // the demonstration server
 		build:      readBuild("1.2.3", "", ""),
 	})
 	return code, out.String(), errOut.String()
@@ -91,12 +87,12 @@ func TestAContextThatEndsIsAnInterruption(t *testing.T) {
 	} {
 		ctx, cancel := context.WithCancel(t.Context())
 		time.AfterFunc(700*time.Millisecond, cancel)
-		start := time.Now()
+		lap := stopwatch.Start(t)
 		code, out, _ := runHere(ctx, t, "servers: {a: {command: sleep, args: ['30']}, b: {command: sleep, args: ['30']}}", args...)
 		if code != codeInterrupted || !strings.Contains(out, `"class": "interrupted"`) {
 			t.Errorf("%q: exit code %d\n%s", args, code, out)
 		}
-		if elapsed := time.Since(start); elapsed > 3*time.Second {
+		if elapsed := lap.End(); elapsed > 3*time.Second {
 			t.Errorf("%q: it took %s", args, elapsed)
 		}
 	}

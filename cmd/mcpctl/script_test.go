@@ -50,6 +50,7 @@ func TestScripts(t *testing.T) {
 			e.Setenv("CONFIG", filepath.Join(home, ".config", "mcpctl", "config.yaml"))
 			e.Setenv("NO_COLOR", "1")
 			e.Setenv("GORACE", raceOptions)
+			e.Setenv("PATH", unracedFirst(e.Getenv("PATH")))
 			return os.MkdirAll(home, 0o700)
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
@@ -87,7 +88,7 @@ func scriptServe(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 1 {
 		ts.Fatalf("usage: serve VAR [flag...]")
 	}
-	cmd := exec.Command("mcpctl", append([]string{demoCommand, "--http", "127.0.0.1:0"}, args[1:]...)...)
+	cmd := exec.Command(unraced("mcpctl"), append([]string{demoCommand, "--http", "127.0.0.1:0"}, args[1:]...)...)
 	stderr, err := cmd.StderrPipe()
 	ts.Check(err)
 	ts.Check(cmd.Start())

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"time"
 
@@ -17,6 +18,7 @@ const (
 	authRefreshable = "refreshable"
 	authExpired     = "expired"
 	authNeedsLogin  = "needs_login"
+	authUnreadable  = "unreadable"
 )
 
 // authorizationBody tells in a document how the authorization at a server stands, as far as it is known without asking it.
@@ -30,6 +32,9 @@ type authorizationBody struct {
 	DPoP      bool       `json:"dpop,omitempty"`
 	// Kept is where the credentials are: "keyring", or a file.
 	Kept string `json:"kept,omitempty"`
+	// Problem says why what is kept cannot be read, and Hint what to do.
+	Problem string `json:"problem,omitempty"`
+	Hint    string `json:"hint,omitempty"`
 }
 
 // standingTime bounds a look at what is kept for one server: a keyring may hang.
@@ -63,8 +68,11 @@ func (a *app) standing(ctx context.Context, server config.Server) *authorization
 	defer cancel()
 	state, err := oauth.New(oauth.Options{Server: bare, Store: a.credentials(), Secret: a.redact.Add, Logger: a.logger}).State(ctx)
 	if err != nil {
-		a.logger.InfoContext(ctx, "credentials not read", "server", server.Name, "error", err)
-		return nil
+		b := &authorizationBody{State: authUnreadable, Problem: err.Error()}
+		if e, ok := errors.AsType[*oauth.Error](err); ok {
+			b.Hint = e.Hint
+		}
+		return b
 	}
 	b := &authorizationBody{
 		Issuer: state.Issuer, Scopes: state.Scopes, ClientID: state.ClientID, DPoP: state.Bound, Kept: state.Where,
@@ -96,7 +104,7 @@ func whose(o *config.OAuth) *config.OAuth {
 	if o == nil {
 		return nil
 	}
-	return &config.OAuth{ClientID: o.ClientID}
+	return &config.OAuth{ClientID: o.ClientID, Issuer: o.Issuer}
 }
 
 // byItself reports whether a server's token is got without a person.
@@ -134,7 +142,7 @@ func (b *authorizationBody) style() render.Style {
 	switch {
 	case b == nil:
 		return render.Faint
-	case b.State == authExpired || b.State == authNeedsLogin:
+	case b.State == authExpired || b.State == authNeedsLogin || b.State == authUnreadable:
 		return render.Bad
 	case b.State == authHeader:
 		return render.Plain
@@ -152,7 +160,7 @@ func standingValues(b *authorizationBody, now time.Time) []entryValue {
 		return nil // the header is shown itself
 	}
 	source := "login" // where that is kept has a line of its own: it may be long
-	if b.Kept == "" {
+	if b.Kept == "" && b.State != authUnreadable {
 		source = "nothing kept"
 	}
 	values := []entryValue{{key: key, text: b.words(now), source: source}}
@@ -172,6 +180,35 @@ func standingValues(b *authorizationBody, now time.Time) []entryValue {
 	}
 	add("kept", render.OneLine(b.Kept))
 	return values
+}
+
+// tellUnreadable warns of what is kept for servers and cannot be read, once for each file. In a document it is there.
+func (a *app) tellUnreadable(standings ...*authorizationBody) {
+	told := map[string]bool{}
+	for _, b := range standings {
+		if a.json() || b == nil || b.State != authUnreadable || told[b.Problem] {
+			continue
+		}
+		told[b.Problem] = true
+		a.warn("mcpctl: warning: " + render.OneLine(b.Problem) + "\n")
+		if b.Hint != "" {
+			a.warn("mcpctl: hint: " + render.OneLine(b.Hint) + "\n")
+		}
+	}
+}
+
+// pinIssuer has an entry remember the authorization server at which a check has used its client: the client belongs to that
+// one, and what is configured of it is shown to no other, also after a logout.
+func (a *app) pinIssuer(ctx context.Context, server *config.Server) {
+	o := server.OAuth
+	if o == nil || o.Issuer != "" || o.ClientID == "" && o.Assertion == "" {
+		return
+	}
+	if b := a.standing(ctx, *server); b != nil && b.Issuer != "" {
+		pinned := *o
+		pinned.Issuer = b.Issuer
+		server.OAuth = &pinned
+	}
 }
 
 // tellKept says of entries that are gone what is still kept for their URLs, and how to forget it.

@@ -8,7 +8,6 @@ import (
 	"net/url"
 	"path"
 	"regexp"
-	"slices"
 	"strings"
 	"time"
 
@@ -388,14 +387,15 @@ func (a *app) resolveAll(cmd *cobra.Command, f *serverFlags, args []string) ([]c
 			}
 		}
 	}
+	seen := map[string]bool{}
 	for _, word := range args {
 		found, err := a.findSome(cmd.Context(), f, word)
 		if err != nil {
 			return nil, err
 		}
 		for _, s := range found {
-			if !slices.ContainsFunc(servers, func(t config.Server) bool { return t.Name == s.Name }) {
-				servers = append(servers, s)
+			if !seen[s.Name] {
+				servers, seen[s.Name] = append(servers, s), true
 			}
 		}
 	}

@@ -19,6 +19,7 @@ import (
 	"github.com/creack/pty"
 
 	"github.com/mcpctl/mcpctl/internal/faultlab"
+	"github.com/mcpctl/mcpctl/internal/stopwatch"
 )
 
 // terminal is a program that runs on a terminal.
@@ -296,7 +297,7 @@ func TestCtrlCEndsACallAndItsServer(t *testing.T) {
 	t.Parallel()
 	for _, signal := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM} {
 		cmd, server, stderr := startSlow(t)
-		start := time.Now()
+		lap := stopwatch.Start(t)
 		if err := cmd.Process.Signal(signal); err != nil {
 			t.Fatal(err)
 		}
@@ -304,7 +305,7 @@ func TestCtrlCEndsACallAndItsServer(t *testing.T) {
 		if code := cmd.ProcessState.ExitCode(); code != codeInterrupted {
 			t.Errorf("%s: exit code %d, want %d: %s", signal, code, codeInterrupted, stderr)
 		}
-		if elapsed := time.Since(start); elapsed > 3*time.Second {
+		if elapsed := lap.End(); elapsed > 3*time.Second {
 			t.Errorf("%s: it took %s", signal, elapsed)
 		}
 		if !strings.Contains(stderr.String(), "interrupted; the call may have been executed\n") {
@@ -337,7 +338,7 @@ func TestASecondCtrlCKillsAtOnce(t *testing.T) {
 		}
 		time.Sleep(20 * time.Millisecond) // polls another process
 	}
-	start := time.Now()
+	lap := stopwatch.Start(t)
 	for range 2 {
 		if err := cmd.Process.Signal(syscall.SIGINT); err != nil {
 			t.Fatal(err)
@@ -348,7 +349,7 @@ func TestASecondCtrlCKillsAtOnce(t *testing.T) {
 	if code := cmd.ProcessState.ExitCode(); code != codeInterrupted {
 		t.Errorf("exit code %d, want %d", code, codeInterrupted)
 	}
-	if elapsed := time.Since(start); elapsed > 600*time.Millisecond {
+	if elapsed := lap.End(); elapsed > 600*time.Millisecond {
 		t.Errorf("it took %s", elapsed)
 	}
 	groupIsGone(t, pid)

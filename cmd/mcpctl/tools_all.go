@@ -7,7 +7,6 @@ import (
 	"io"
 	"slices"
 	"strings"
-	"sync"
 	"sync/atomic"
 
 	"github.com/spf13/cobra"
@@ -113,19 +112,10 @@ func (a *app) listAll(ctx context.Context, servers []config.Server, words []stri
 		return fmt.Sprintf("listing the tools of %s, %d left", plural(len(servers), "server"), left.Load())
 	})
 	defer stop()
-	var all sync.WaitGroup
-	slots := make(chan struct{}, mostChecks)
-	for i, s := range servers {
-		all.Go(func() {
-			slots <- struct{}{}
-			defer func() {
-				<-slots
-				left.Add(-1)
-			}()
-			results[i] = a.listOne(ctx, s, words)
-		})
-	}
-	all.Wait()
+	newCrowd(0, listEffort()).each(servers, func(i int) {
+		results[i] = a.listOne(ctx, servers[i], words)
+		left.Add(-1)
+	})
 	return results
 }
 

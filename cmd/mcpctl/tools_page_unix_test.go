@@ -21,7 +21,8 @@ func typed(t *testing.T, line string) (out string, code int) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "sh", "-c", line)
 	dir := t.TempDir()
-	cmd.Env = append(os.Environ(), "HOME="+dir, "XDG_CONFIG_HOME="+dir, "XDG_CACHE_HOME="+dir, "XDG_STATE_HOME="+dir, "MCPCTL_CONFIG=")
+	cmd.Env = append(os.Environ(), "HOME="+dir, "XDG_CONFIG_HOME="+dir, "XDG_CACHE_HOME="+dir, "XDG_STATE_HOME="+dir, "MCPCTL_CONFIG=",
+		"PATH="+unracedFirst(os.Getenv("PATH")))
 	data, err := cmd.CombinedOutput()
 	if _, failed := err.(*exec.ExitError); err != nil && !failed { //nolint:errorlint // from Run itself
 		t.Fatal(err)

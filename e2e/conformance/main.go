@@ -77,16 +77,16 @@ func run(ctx context.Context, w io.Writer, o options) error {
 	bad := false
 	for i := range o.runs {
 		start := time.Now()
-		verdicts := s.runAll(ctx, pairs, o.parallel)
-		if err := ctx.Err(); err != nil {
-			return err
-		}
 		if o.runs > 1 {
 			_, _ = fmt.Fprintf(w, "run %d of %d\n\n", i+1, o.runs)
 		}
-		ok := report(w, all, pairs, verdicts, o)
-		_, _ = fmt.Fprintf(w, "%d scenarios in %s\n\n", len(pairs), time.Since(start).Round(time.Second))
-		bad = bad || !ok
+		r := newReport(w, all, pairs, o)
+		s.runAll(ctx, pairs, o.parallel, r.ended)
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		_, _ = fmt.Fprintf(w, "\n%d scenarios in %s\n\n", len(pairs), time.Since(start).Round(time.Second))
+		bad = bad || r.bad
 	}
 	if bad {
 		return errors.New("not everything is as expected")
@@ -138,7 +138,8 @@ func newSuite(ctx context.Context, repository, dir string, o options) (*suite, e
 		}
 		return s, os.Symlink(file, mcpctl)
 	}
-	build := exec.CommandContext(ctx, "go", "build", "-o", mcpctl, "./cmd/mcpctl")
+	// Without the tables for debuggers, which take long to write.
+	build := exec.CommandContext(ctx, "go", "build", "-ldflags", "-s -w", "-o", mcpctl, "./cmd/mcpctl")
 	build.Dir = repository
 	if out, err := build.CombinedOutput(); err != nil {
 		return nil, fmt.Errorf("%s: %w\n%s", build, err, out)
@@ -164,18 +165,20 @@ func matching(pairs []pair, pattern string) ([]pair, error) {
 	return out, nil
 }
 
-// runAll runs the pairs, so many at once, each in a process of its own.
-func (s *suite) runAll(ctx context.Context, pairs []pair, parallel int) map[pair]verdict {
+// runAll runs the pairs, so many at once, each in a process of its own, and tells of each when it has ended.
+func (s *suite) runAll(ctx context.Context, pairs []pair, parallel int, ended func(pair, verdict)) {
 	var mu sync.Mutex
-	verdicts := map[pair]verdict{}
 	next := make(chan pair)
 	var workers sync.WaitGroup
 	for range parallel {
 		workers.Go(func() {
 			for p := range next {
 				v := s.run(ctx, p)
+				if ctx.Err() != nil {
+					continue // its end says nothing of it
+				}
 				mu.Lock()
-				verdicts[p] = v
+				ended(p, v)
 				mu.Unlock()
 			}
 		})
@@ -185,5 +188,4 @@ func (s *suite) runAll(ctx context.Context, pairs []pair, parallel int) map[pair
 	}
 	close(next)
 	workers.Wait()
-	return verdicts
 }

@@ -4,62 +4,100 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"text/tabwriter"
 	"time"
 )
 
-// report prints what came of a run, and reports whether everything is as expected.
-func report(w io.Writer, sets []set, pairs []pair, verdicts map[pair]verdict, o options) bool {
-	ok := true
-	for _, p := range pairs {
-		v := verdicts[p]
-		wrong := unexpected(p, v)
-		ok = ok && wrong == ""
-		switch {
-		case wrong != "":
-			_, _ = fmt.Fprintf(w, "FAILED  %s: %s\n", p, wrong)
-		case o.verbose:
-			_, _ = fmt.Fprintf(w, "%-7s %s (%s)\n", v.word(), p, v.elapsed.Round(10*time.Millisecond))
-		}
-		if wrong == "" && !o.verbose {
-			continue
-		}
-		for _, problem := range v.problems {
-			_, _ = fmt.Fprintf(w, "          %s\n", problem)
-		}
-		if wrong != "" && o.verbose {
-			for line := range strings.Lines(v.output) {
-				_, _ = fmt.Fprintf(w, "          | %s\n", strings.TrimRight(line, "\n"))
-			}
-		}
-	}
-	if o.scenario == "" {
-		table(w, sets, verdicts)
-	}
-	return ok
+// report tells of a run while it is under way: of what is not as expected at once, and of each set when its last scenario has
+// ended.
+type report struct {
+	w        io.Writer
+	o        options
+	start    time.Time
+	sets     []set
+	verdicts map[pair]verdict
+	// bad is set when something is not as expected.
+	bad bool
 }
 
-// table prints the sets.
-func table(w io.Writer, sets []set, verdicts map[pair]verdict) {
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	_, _ = fmt.Fprintln(t, "\nset\tscenarios\tpassed\tfailed\tas expected\tvacuous")
-	for _, s := range sets {
-		var passed, failed, expected, vacuous int
-		for _, p := range s.pairs {
-			switch v := verdicts[p]; {
-			case v.passed():
-				passed++
-			case v.vacuous():
-				vacuous++
-			case failedAsExpected(p, v):
-				expected++
-			default:
-				failed++
-			}
-		}
-		_, _ = fmt.Fprintf(t, "%s\t%d\t%d\t%d\t%d\t%d\n", s.name, len(s.pairs), passed, failed, expected, vacuous)
+// row is a line of the table of sets: the name, how its scenarios have ended, and after how long the last one has.
+const row = "%-*s  %9v  %6v  %6v  %11v  %7v  %6v\n"
+
+// newReport begins the report of a run. Without all scenarios the sets are not scored.
+func newReport(w io.Writer, sets []set, pairs []pair, o options) *report {
+	r := &report{w: w, o: o, start: time.Now(), verdicts: make(map[pair]verdict, len(pairs))}
+	if o.scenario == "" {
+		r.sets = sets
+		_, _ = fmt.Fprintf(w, row, r.width(), "set", "scenarios", "passed", "failed", "as expected", "vacuous", "after")
 	}
-	_ = t.Flush() // w has nobody to tell
+	return r
+}
+
+// width is that of the longest name of a set.
+func (r *report) width() int {
+	width := 0
+	for _, s := range r.sets {
+		width = max(width, len(s.name))
+	}
+	return width
+}
+
+// ended tells of a scenario that has ended, and of the sets that have ended with it.
+func (r *report) ended(p pair, v verdict) {
+	r.verdicts[p] = v
+	wrong := unexpected(p, v)
+	switch {
+	case wrong != "":
+		r.bad = true
+		_, _ = fmt.Fprintf(r.w, "FAILED  %s (%s): %s\n", p, v.elapsed.Round(10*time.Millisecond), wrong)
+	case r.o.verbose:
+		_, _ = fmt.Fprintf(r.w, "%-7s %s (%s)\n", v.word(), p, v.elapsed.Round(10*time.Millisecond))
+	}
+	if wrong != "" || r.o.verbose {
+		for _, problem := range v.problems {
+			_, _ = fmt.Fprintf(r.w, "          %s\n", problem)
+		}
+	}
+	if wrong != "" && r.o.verbose {
+		for line := range strings.Lines(v.output) {
+			_, _ = fmt.Fprintf(r.w, "          | %s\n", strings.TrimRight(line, "\n"))
+		}
+	}
+	for _, s := range r.sets {
+		if s.endedWith(p, r.verdicts) {
+			r.scored(s)
+		}
+	}
+}
+
+// endedWith reports whether a scenario is of the set, and all others of it have ended before.
+func (s set) endedWith(last pair, verdicts map[pair]verdict) bool {
+	is := false
+	for _, p := range s.pairs {
+		if _, ended := verdicts[p]; !ended {
+			return false
+		}
+		is = is || p == last
+	}
+	return is
+}
+
+// scored prints the line of a set that has ended.
+func (r *report) scored(s set) {
+	var passed, failed, expected, vacuous int
+	for _, p := range s.pairs {
+		switch v := r.verdicts[p]; {
+		case v.passed():
+			passed++
+		case v.vacuous():
+			vacuous++
+		case failedAsExpected(p, v):
+			expected++
+		default:
+			failed++
+		}
+	}
+	after := time.Since(r.start).Round(time.Second)
+	_, _ = fmt.Fprintf(r.w, row, r.width(), s.name, len(s.pairs), passed, failed, expected, vacuous, after)
 }
 
 // unexpected says what is not as expected, "" if all is.

@@ -54,34 +54,55 @@ func (s *suite) sets(ctx context.Context) (sets []set, pairs []pair, err error) 
 		}
 		sets = append(sets, one)
 	}
-	first, err := s.list(ctx, stable)
+	// Each list is a start of Node, so all are asked for at once.
+	first, all := s.asked(ctx, stable), s.asked(ctx, alpha)
+	versions := []string{modern, legacy}
+	var some, required []func() ([]listed, error)
+	for _, version := range versions {
+		some = append(some, s.asked(ctx, alpha, "--spec-version", version))
+		required = append(required, s.asked(ctx, alpha, "--requirements", version))
+	}
+
+	list, err := first()
 	if err != nil {
 		return nil, nil, err
 	}
-	add(string(stable)+", all", stable, first, nil)
-	all, err := s.list(ctx, alpha)
-	if err != nil {
+	add(string(stable)+", all", stable, list, nil)
+	if list, err = all(); err != nil {
 		return nil, nil, err
 	}
-	add(string(alpha)+", all", alpha, all, listed.version)
-	for _, version := range []string{modern, legacy} {
-		some, err := s.list(ctx, alpha, "--spec-version", version)
-		if err != nil {
+	add(string(alpha)+", all", alpha, list, listed.version)
+	for i, version := range versions {
+		if list, err = some[i](); err != nil {
 			return nil, nil, err
 		}
-		add(string(alpha)+", --spec-version "+version, alpha, some, func(listed) string { return version })
+		add(string(alpha)+", --spec-version "+version, alpha, list, func(listed) string { return version })
 	}
-	for _, version := range []string{modern, legacy} {
-		required, err := s.list(ctx, alpha, "--requirements", version)
-		if err != nil {
+	for i, version := range versions {
+		if list, err = required[i](); err != nil {
 			return nil, nil, err
 		}
-		scored := slices.DeleteFunc(slices.Clone(required), func(l listed) bool { return l.unscored })
+		scored := slices.DeleteFunc(slices.Clone(list), func(l listed) bool { return l.unscored })
 		add(string(alpha)+", --requirements "+version, alpha, scored, func(listed) string { return version })
-		unscored := slices.DeleteFunc(required, func(l listed) bool { return !l.unscored })
+		unscored := slices.DeleteFunc(list, func(l listed) bool { return !l.unscored })
 		add("  what that runs beside and does not score", alpha, unscored, func(listed) string { return version })
 	}
 	return sets, pairs, nil
+}
+
+// asked asks for a list, and returns what waits for it.
+func (s *suite) asked(ctx context.Context, r release, flags ...string) func() ([]listed, error) {
+	var found []listed
+	var err error
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		found, err = s.list(ctx, r, flags...)
+	}()
+	return func() ([]listed, error) {
+		<-done
+		return found, err
+	}
 }
 
 // listed is a scenario in a list of the suite's.

@@ -53,8 +53,12 @@ func (v verdict) vacuous() bool { return v.successes == 0 && len(v.problems) == 
 // command returns a command of the suite. It is the leader of a process group, all of which is ended with it.
 func (s *suite) command(ctx context.Context, r release, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, s.node, append([]string{s.programs[r]}, args...)...)
-	// Nothing of the environment that would change what mcpctl does, and temporary files where they are removed at the end.
-	cmd.Env = []string{"PATH=" + s.path + string(os.PathListSeparator) + os.Getenv("PATH"), "HOME=" + s.dir, "TMPDIR=" + s.dir}
+	// Nothing of the environment that would change what mcpctl does, and temporary files where they are removed at the end. What
+	// Node has compiled serves those that start after it.
+	cmd.Env = []string{
+		"PATH=" + s.path + string(os.PathListSeparator) + os.Getenv("PATH"), "HOME=" + s.dir, "TMPDIR=" + s.dir,
+		"NODE_COMPILE_CACHE=" + filepath.Join(s.dir, "compiled"),
+	}
 	inGroup(cmd)
 	cmd.WaitDelay = endTime
 	return cmd

@@ -12,6 +12,8 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"go.uber.org/goleak"
+
+	"github.com/mcpctl/mcpctl/internal/stopwatch"
 )
 
 // serve opens a server, and closes it when the test ends.
@@ -88,11 +90,11 @@ func TestHTTPCallStopsWhenCancelled(t *testing.T) {
 			t.Errorf("error %v", err)
 		}
 		// The end of a session waits for its calls, so this takes 3 s if slow goes on.
-		start := time.Now()
+		lap := stopwatch.Start(t)
 		if err := s.Close(); err != nil {
 			t.Error(err)
 		}
-		if d := time.Since(start); d > 2*time.Second {
+		if d := lap.End(); d > 2*time.Second {
 			t.Errorf("stateless %t: closing took %s", stateless, d)
 		}
 	}
@@ -115,11 +117,11 @@ func TestHTTPCloseEndsCallsAndStreams(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		start := time.Now()
+		lap := stopwatch.Start(t)
 		if err := server.Close(); err != nil {
 			t.Error(err)
 		}
-		if d := time.Since(start); d > 3*time.Second {
+		if d := lap.End(); d > 3*time.Second {
 			t.Errorf("stateless %t: closing took %s", stateless, d)
 		}
 		if err := server.Close(); err != nil {

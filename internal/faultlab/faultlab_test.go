@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"go.uber.org/goleak"
+
+	"github.com/mcpctl/mcpctl/internal/stopwatch"
 )
 
 // TestMain lets the test binary be the stdio server that a test starts.
@@ -147,11 +149,11 @@ func closeWhileHeld(t *testing.T, name, method, body string) {
 		}
 	}()
 	awaitRequest(t, s, ended)
-	start := time.Now()
+	lap := stopwatch.Start(t)
 	if err := s.Close(); err != nil {
 		t.Errorf("%s: close: %v", name, err)
 	}
-	if d := time.Since(start); d > shutdownTime {
+	if d := lap.End(); d > shutdownTime {
 		t.Errorf("%s: close took %s", name, d)
 	}
 	<-ended

@@ -18,6 +18,7 @@ import (
 
 	"github.com/golang-jwt/jwt/v5"
 
+	"github.com/mcpctl/mcpctl/internal/stopwatch"
 	"github.com/mcpctl/mcpctl/pkg/config"
 )
 
@@ -183,7 +184,7 @@ func TestHostileDocuments(t *testing.T) {
 			t.Parallel()
 			s, other := startAuthServer(t), startStranger(t)
 			c.set(s, other)
-			begin := time.Now()
+			lap := stopwatch.Start(t)
 			_, err := s.request(New(s.options()), "tools/list")
 			if err == nil || !strings.Contains(err.Error(), c.words) {
 				t.Errorf("got %v, want %q in it", err, c.words)
@@ -191,7 +192,7 @@ func TestHostileDocuments(t *testing.T) {
 			if s.times("authorize")+s.times("token") != 0 {
 				t.Errorf("log: %v", s.log)
 			}
-			if took := time.Since(begin); took > 4*documentBound {
+			if took := lap.End(); took > 4*documentBound {
 				t.Errorf("it took %s", took)
 			}
 			if got := other.got(); got != "" {

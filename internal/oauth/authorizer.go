@@ -23,6 +23,8 @@ type Options struct {
 	Client func(u *url.URL) (*http.Client, error)
 	// Store keeps credentials between runs. If nil, they live as long as the Authorizer.
 	Store *Store
+	// Connect bounds how long the server has to answer when a login looks for its challenge. If zero, that is 30 s.
+	Connect Limit
 	// Person can be asked to log in. If nil, nobody can, and what needs a person fails with [NeedsLogin].
 	Person *Person
 	// Ask returns how the person is asked, in place of Person, nil if nobody may be asked now: whoever uses an Authorizer
@@ -402,10 +404,15 @@ func (a *Authorizer) keep(ctx context.Context, r Record) error {
 }
 
 // Login asks for authorization whatever there is already, as the command login does: it finds the challenge by itself if
-// refusal is nil. What it brings is kept when a request has been accepted. The failure is an [*Error].
+// refusal is nil. Nobody is asked if what it would bring could not be kept. What it brings is kept when a request has been accepted. The failure is an [*Error].
 func (a *Authorizer) Login(ctx context.Context, refusal *transport.Refusal) error {
 	if a.endpoint == nil {
 		return failure(StepChallenge, Config, nil, "the server has no URL to log in to")
+	}
+	if s := a.o.Store; s != nil {
+		if err := s.Ready(ctx, a.o.Server.URL); err != nil {
+			return err
+		}
 	}
 	d := demand{explicit: true}
 	if refusal != nil {

@@ -9,11 +9,15 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/godbus/dbus/v5"
 
 	"github.com/mcpctl/mcpctl/internal/transport"
 	"github.com/mcpctl/mcpctl/pkg/config"
@@ -190,7 +194,7 @@ func TestStopsBeforeTheBrowser(t *testing.T) {
 		}, Refused, StepRegistration, []string{"HTTP 403", "access_denied", "ask us first", "oauth.client_id", "--client-id"}},
 		"no registration": {func(s *authServer, _ *Options) {
 			s.metadata = func(doc map[string]any) { delete(doc, "registration_endpoint") }
-		}, Config, StepRegistration, []string{"oauth.client_id"}},
+		}, Refused, StepRegistration, []string{"oauth.client_id"}},
 		"no metadata anywhere": {func(s *authServer, _ *Options) {
 			s.challenge = "Bearer"
 			s.placed[s.prmPath()] = func(w http.ResponseWriter, _ *http.Request) {
@@ -962,7 +966,91 @@ func TestLoginThatCannotBeKept(t *testing.T) {
 	}
 }
 
-// TestSilentServer shows a server that takes connections and says nothing: the login ends within its bound, and says so.
+// TestNobodyIsAskedForWhatCannotBeKept shows that a login which nothing can be kept of fails before anybody is contacted, and
+// that looking leaves nothing behind.
+func TestNobodyIsAskedForWhatCannotBeKept(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	gone := dbus.Error{Name: "org.freedesktop.DBus.Error.ServiceUnknown", Body: []any{"no such service"}}
+	for name, c := range map[string]struct {
+		store  StoreOptions
+		reason Reason
+		says   []string
+	}{
+		"no keyring at all": {StoreOptions{Kind: StoreKeyring}, Config, []string{"there is no keyring here", "MCPCTL_CREDENTIALS"}},
+		"no service": {
+			StoreOptions{Kind: StoreKeyring, Keyring: brokenRing{gone}}, Config, []string{"there is no keyring here", "MCPCTL_CREDENTIALS=file"},
+		},
+		"one that is locked": {
+			StoreOptions{Kind: StoreKeyring, Keyring: brokenRing{errors.New("it is locked")}}, Unreachable, []string{"it is locked", "unlock"},
+		},
+		"a file in the place of the directory": {StoreOptions{Dir: file, Kind: StoreFile}, Config, []string{file}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if c.store.Dir == "" {
+				c.store.Dir = t.TempDir()
+			}
+			s := startAuthServer(t)
+			o := s.options()
+			o.Store = OpenStore(c.store)
+			wantError(t, New(o).Login(t.Context(), nil), c.reason, StepStore, c.says...)
+			if len(s.log) > 0 {
+				t.Errorf("somebody was asked: %v", s.log)
+			}
+		})
+	}
+	dir, ring := t.TempDir(), ringIn(t.TempDir())
+	store := OpenStore(StoreOptions{Dir: dir, Kind: StoreKeyring, Keyring: ring})
+	if err := store.Ready(t.Context(), keptURL); err != nil {
+		t.Fatal(err)
+	}
+	if left := append(filesIn(t, dir), filesIn(t, string(ring))...); len(left) > 0 {
+		t.Errorf("there is left: %q", left)
+	}
+}
+
+// TestTheIssuerOfAClient shows that what is configured of a client is shown to the authorization server of the configuration
+// alone, from the first login on.
+func TestTheIssuerOfAClient(t *testing.T) {
+	t.Parallel()
+	s, evil := startAuthServer(t), startAuthServer(t)
+	for _, o := range []config.OAuth{
+		{ClientID: "mine", ClientSecret: "secret-of-mine"},
+		{ClientID: "mine", ClientSecret: "secret-of-mine", Grant: config.GrantClient},
+		{}, // nothing is registered there, either
+	} {
+		o.Issuer = s.issuer()
+		with := s.options()
+		with.Server.OAuth = &o
+		s.prm = func(doc map[string]any) { doc["authorization_servers"] = []string{evil.issuer()} }
+		_, err := s.request(New(with), "tools/list")
+		wantError(t, err, Invalid, StepServer, evil.issuer(), s.issuer(), "oauth.issuer")
+		if n := evil.times("token") + evil.times("register") + evil.times("authorize"); n > 0 {
+			t.Errorf("%+v: log of the other: %v", o, evil.log)
+		}
+	}
+	// A slash at the end makes no other server of it, and a token of another is not used.
+	s.prm = nil
+	with := s.options()
+	with.Server.OAuth = &config.OAuth{Issuer: s.issuer() + "/"}
+	if _, err := s.request(New(with), "tools/list"); err != nil {
+		t.Fatal(err)
+	}
+	if st, err := New(with).State(t.Context()); err != nil || st.Standing != StandingOK {
+		t.Errorf("%+v, %v", st, err)
+	}
+	with.Server.OAuth = &config.OAuth{Issuer: evil.issuer()}
+	if st, err := New(with).State(t.Context()); err != nil || st.Standing != StandingNone {
+		t.Errorf("%+v, %v", st, err)
+	}
+}
+
+// TestSilentServer shows a server that takes connections and says nothing: the login ends within the limit on connecting, and
+// says which that is.
 func TestSilentServer(t *testing.T) {
 	t.Parallel()
 	s := startAuthServer(t)
@@ -973,5 +1061,10 @@ func TestSilentServer(t *testing.T) {
 	defer func() { _ = silent.Close() }()
 	o := s.options()
 	o.Server.URL = "http://" + silent.Addr().String() + "/mcp"
-	wantError(t, New(o).Login(t.Context(), nil), Unreachable, StepChallenge, "nothing came within 10s")
+	o.Connect = Limit{Name: "connect_timeout", Value: 50 * time.Millisecond, Source: "flag --connect-timeout"}
+	err = New(o).Login(t.Context(), nil)
+	wantError(t, err, TimedOut, StepChallenge, "nothing came within connect_timeout 50ms (flag --connect-timeout)")
+	if e, _ := errors.AsType[*Error](err); e.Limit != o.Connect {
+		t.Errorf("the limit is %+v", e.Limit)
+	}
 }

@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"go.uber.org/goleak"
+
+	"github.com/mcpctl/mcpctl/internal/stopwatch"
 )
 
 // script is a program for tests.
@@ -101,9 +103,9 @@ func TestACommandIsEndedWithALoginThatHadNoAnswer(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		start := time.Now()
+		lap := stopwatch.Start(t)
 		b.Close(answered)
-		if took := time.Since(start); took > 2*browserEnd {
+		if took := lap.End(); took > 2*browserEnd {
 			t.Errorf("it took %s", took)
 		}
 		if answered {

@@ -288,7 +288,7 @@ func waitedInVain(ctx context.Context, limit time.Duration) error {
 	cause := context.Cause(ctx)
 	if errors.Is(cause, errPersonTime) || errors.Is(cause, context.DeadlineExceeded) {
 		return &Error{
-			Step: StepBrowser, Reason: TimedOut, Limit: limit, Err: cause,
+			Step: StepBrowser, Reason: TimedOut, Limit: loginLimit(limit), Err: cause,
 			Message: fmt.Sprintf("nobody came back from the browser within %s", limit),
 			Hint:    "begin again, and finish the login in the browser within that time",
 		}

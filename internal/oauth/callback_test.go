@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"go.uber.org/goleak"
+
+	"github.com/mcpctl/mcpctl/internal/stopwatch"
 )
 
 // listening returns a callback that is closed with the test.
@@ -267,10 +269,10 @@ func TestNothingIsLeftOfAListener(t *testing.T) {
 	if w := <-end; !errors.As(w.err, &e) || e.Reason != Cancelled || !errors.Is(w.err, context.Canceled) {
 		t.Errorf("got %v", w.err)
 	}
-	start := time.Now()
+	lap := stopwatch.Start(t)
 	c.close()
 	c.close()
-	if took := time.Since(start); took > pageTime {
+	if took := lap.End(); took > pageTime {
 		t.Errorf("closing took %s", took)
 	}
 	_ = idle.Close()

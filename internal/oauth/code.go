@@ -137,7 +137,9 @@ func (a *Authorizer) ask(ctx context.Context, f *attempt, chain Chain, what Aske
 	case ctx.Err() != nil:
 		return "", nil, cancelled(ctx, StepBrowser)
 	case !known && waiting.Err() != nil:
-		return "", nil, failure(StepBrowser, TimedOut, err, "nobody came back from the browser within %s", person.time())
+		e := failure(StepBrowser, TimedOut, err, "nobody came back from the browser within %s", person.time())
+		e.Limit = loginLimit(person.time())
+		return "", nil, e
 	case !known:
 		return "", nil, failure(StepCallback, Invalid, err, "%v", err)
 	default:

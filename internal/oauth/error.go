@@ -38,11 +38,27 @@ const (
 	Unreachable
 	// Config is a value of the user's that cannot work: a key that is no key, a port that is taken.
 	Config
-	// TimedOut is a person who did not come back in time.
+	// TimedOut is a limit that ran out: that of a person who did not come back in time, or that of a server that does not
+	// answer at all.
 	TimedOut
 	// Cancelled is a caller who does not want it any more.
 	Cancelled
 )
+
+// Limit is a limit on time: its name, and where its value was set.
+type Limit struct {
+	Name   string
+	Value  time.Duration
+	Source string
+}
+
+// String is the limit as people read it.
+func (l Limit) String() string { return fmt.Sprintf("%s %s (%s)", l.Name, l.Value, l.Source) }
+
+// loginLimit is that of a person.
+func loginLimit(value time.Duration) Limit {
+	return Limit{Name: "login", Value: value, Source: "built-in"}
+}
 
 // Error is a failure to get authorization. Its text names the step, what happened, and never a secret.
 type Error struct {
@@ -54,8 +70,8 @@ type Error struct {
 	Code string
 	// Scopes are those that a person has to log in with, for [NeedsLogin], if there is a login already that lacks some.
 	Scopes []string
-	// Limit is the time that was over, for [TimedOut], if it is that of the person.
-	Limit time.Duration
+	// Limit is the one that ran out, for [TimedOut].
+	Limit Limit
 	// Err is the cause, nil if there is none.
 	Err error
 }

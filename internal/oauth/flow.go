@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"net/url"
 	"slices"
@@ -178,11 +177,19 @@ func stubborn(c transport.Challenge, scopes []string) *Error {
 }
 
 // sameIssuer refuses to show what is configured, a client's id or an assertion, to another authorization server than the one
-// that it has been used at: it belongs to one. See the MCP specification, 2026-07-28, "Authorization Server Binding".
+// that the configuration names, or else the one that it has been used at: it belongs to one. See the MCP specification,
+// 2026-07-28, "Authorization Server Binding".
 func (a *Authorizer) sameIssuer(chain Chain, earlier Record) error {
 	o := a.oauth()
 	var what string
 	switch {
+	case o.Issuer != "" && sameBySlash(o.Issuer, chain.Server.Issuer):
+		return nil
+	case o.Issuer != "":
+		e := failure(StepServer, Invalid, nil, "the server names the authorization server %s, and the one to use is %s (oauth.issuer, --oauth-issuer)",
+			shownIssuer(chain.Server.Issuer), shownIssuer(o.Issuer))
+		e.Hint = "ask the operator of the server which one is right; nothing was sent to the other"
+		return e
 	case earlier.Issuer == "" || sameBySlash(earlier.Issuer, chain.Server.Issuer):
 		return nil
 	case o.ClientID != "" && earlier.Client.ID == o.ClientID:
@@ -408,12 +415,20 @@ func tokenIn(req *http.Request) string {
 	return ""
 }
 
-// knockBound bounds one request that looks for a challenge.
-const knockBound = 10 * time.Second
+// connectBound is the limit on looking for a challenge where nobody has set one, leaveBound that on ending the session which
+// that has opened.
+const (
+	connectBound = 30 * time.Second
+	leaveBound   = 2 * time.Second
+)
 
 // knock asks the server as a client would, and returns how it refuses. Servers that let everybody open a session are asked
 // for their tools too. A server that refuses neither has Status 0.
 func (a *Authorizer) knock(ctx context.Context) (transport.Refusal, error) {
+	limit := a.o.Connect
+	if limit.Value <= 0 {
+		limit = Limit{Name: "connect_timeout", Value: connectBound, Source: "built-in"}
+	}
 	client, err := a.o.Client(a.endpoint)
 	if err != nil {
 		return transport.Refusal{}, failure(StepChallenge, Unreachable, err, "%v", err)
@@ -424,21 +439,25 @@ func (a *Authorizer) knock(ctx context.Context) (transport.Refusal, error) {
 			a.leave(ctx, client, session)
 		}
 	}()
+	bound, cancel := context.WithTimeout(ctx, limit.Value)
+	defer cancel()
 	for _, body := range []string{
 		`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"mcpctl","version":"0"}}}`,
 		`{"jsonrpc":"2.0","id":2,"method":"tools/list"}`,
 	} {
-		resp, err := a.post(ctx, client, http.MethodPost, body, session)
-		if err != nil {
-			if ctx.Err() != nil {
-				return transport.Refusal{}, cancelled(ctx, StepChallenge)
-			}
-			if errors.Is(err, context.DeadlineExceeded) {
-				return transport.Refusal{}, failure(StepChallenge, Unreachable, err, "the server does not answer: nothing came within %s", knockBound)
-			}
+		resp, err := a.post(bound, client, http.MethodPost, body, session)
+		switch {
+		case err == nil:
+			_ = resp.Body.Close()
+		case ctx.Err() != nil:
+			return transport.Refusal{}, cancelled(ctx, StepChallenge)
+		case bound.Err() != nil:
+			e := failure(StepChallenge, TimedOut, err, "the server does not answer: nothing came within %s", limit)
+			e.Limit = limit
+			return transport.Refusal{}, e
+		default:
 			return transport.Refusal{}, failure(StepChallenge, Unreachable, err, "the server cannot be reached: %v", because(err))
 		}
-		_ = resp.Body.Close()
 		if id := resp.Header.Get("Mcp-Session-Id"); id != "" && session == "" {
 			session = id
 		}
@@ -454,6 +473,8 @@ func (a *Authorizer) knock(ctx context.Context) (transport.Refusal, error) {
 
 // leave ends the session that was opened to look for a challenge.
 func (a *Authorizer) leave(ctx context.Context, client *http.Client, session string) {
+	ctx, cancel := context.WithTimeout(ctx, leaveBound)
+	defer cancel()
 	if resp, err := a.post(ctx, client, http.MethodDelete, "", session); err == nil {
 		_ = resp.Body.Close()
 	}
@@ -461,10 +482,8 @@ func (a *Authorizer) leave(ctx context.Context, client *http.Client, session str
 
 // post sends a request of MCP without a token. The caller closes the body.
 func (a *Authorizer) post(ctx context.Context, client *http.Client, method, body, session string) (*http.Response, error) {
-	ctx, cancel := context.WithTimeout(ctx, knockBound)
 	req, err := http.NewRequestWithContext(ctx, method, a.endpoint.String(), strings.NewReader(body))
 	if err != nil {
-		cancel()
 		return nil, err
 	}
 	for name, value := range a.o.Server.Headers {
@@ -480,25 +499,7 @@ func (a *Authorizer) post(ctx context.Context, client *http.Client, method, body
 		req.Header.Set("Mcp-Session-Id", session)
 		req.Header.Set("MCP-Protocol-Version", "2025-11-25")
 	}
-	resp, err := client.Do(req)
-	if err != nil {
-		cancel()
-		return nil, err
-	}
-	resp.Body = &bounded{resp.Body, cancel}
-	return resp, nil
-}
-
-// bounded is a body whose time ends when it is closed.
-type bounded struct {
-	io.ReadCloser
-	end context.CancelFunc
-}
-
-// Close implements [io.Closer].
-func (b *bounded) Close() error {
-	defer b.end()
-	return b.ReadCloser.Close()
+	return client.Do(req)
 }
 
 // way returns the URL of what a server names, and how it is asked. own is the host that the user named: plain http is right

@@ -116,7 +116,7 @@ func (a *Authorizer) belongs(r Record) bool {
 	if grant(o.Grant) != grant(config.Grant(r.Grant)) {
 		return false
 	}
-	return o.ClientID == "" || o.ClientID == r.Client.ID
+	return (o.ClientID == "" || o.ClientID == r.Client.ID) && (o.Issuer == "" || sameBySlash(o.Issuer, r.Issuer))
 }
 
 // lives reports whether it is known when a token ends: one that ended before it was kept is the fault of a clock, and is

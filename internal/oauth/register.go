@@ -65,7 +65,7 @@ func (a *Authorizer) registered(ctx context.Context, chain Chain, scopes []strin
 		}
 	}
 	if chain.Server.RegistrationEndpoint == "" {
-		e := failure(StepRegistration, Config, nil, "%s lets no client register itself, and no client id is configured", shownIssuer(issuer))
+		e := failure(StepRegistration, Refused, nil, "%s lets no client register itself, and no client id is configured", shownIssuer(issuer))
 		e.Hint = hintClient
 		return identity{}, e
 	}

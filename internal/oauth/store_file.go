@@ -366,6 +366,44 @@ func (s *Store) validKind() error {
 	return storeError(Config, "set it to file or keyring, or unset it", nil, "MCPCTL_CREDENTIALS: %q is no store of credentials", s.o.Kind)
 }
 
+// Ready fails if a login at a server could not be kept: its file cannot be replaced, or the keyring that MCPCTL_CREDENTIALS
+// demands takes nothing. What it tries leaves nothing behind but the directory. The failure is an [*Error].
+func (s *Store) Ready(ctx context.Context, server string) error {
+	if err := s.validKind(); err != nil || s.o.Dir == "" {
+		return err
+	}
+	name, id := serverFile(server)
+	doc, _, err := s.readFile(name)
+	if err != nil && !errors.Is(err, errCorrupt) { // a damaged file is kept aside
+		return err
+	}
+	if err := s.isFor(name, doc.Server, id); err != nil {
+		return err
+	}
+	if err := s.makeDir(); err != nil {
+		return err
+	}
+	f, err := os.CreateTemp(s.o.Dir, "."+name+".*.tmp")
+	if err != nil {
+		return storeError(Config, s.roomHint(), err, "%s cannot be written: %s", s.path(name), cause(err))
+	}
+	defer func() { _ = os.Remove(f.Name()) }()
+	_, err = f.Write(make([]byte, tryBytes))
+	if err = errors.Join(err, f.Close()); err != nil {
+		return storeError(Config, s.roomHint(), err, "%s cannot be written: %s", s.path(name), cause(err))
+	}
+	if s.o.Kind == StoreKeyring {
+		return s.tryRing(ctx, name)
+	}
+	return nil
+}
+
+// tryBytes is how much is written to see whether there is room: a token has a few thousand bytes at most.
+const tryBytes = 8 << 10
+
+// roomHint is what to do about a directory that cannot be written.
+func (s *Store) roomHint() string { return "see that " + s.o.Dir + " can be written and has room" }
+
 // update changes the document of a name, under its lock.
 func (s *Store) update(ctx context.Context, name string, change func(*document) error) error {
 	if err := s.validKind(); err != nil {
@@ -452,7 +490,7 @@ func (s *Store) write(ctx context.Context, name string, old, doc document) error
 	info, err := s.replace(name, append(data, '\n'))
 	if err != nil {
 		s.forget(name)
-		return storeError(Config, "see that "+s.o.Dir+" can be written and has room", err, "%s cannot be written: %s", s.path(name), cause(err))
+		return storeError(Config, s.roomHint(), err, "%s cannot be written: %s", s.path(name), cause(err))
 	}
 	doc.Keyring, doc.Left = stored.Keyring, stored.Left
 	s.remember(name, known{info, doc})

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net"
 	"os/exec"
 	"strconv"
 	"strings"
@@ -276,6 +277,20 @@ func (s *Store) writeRing(ctx context.Context, name string, old *ringPlace, doc 
 	return public, place, nil
 }
 
+// tryRing fails if the keyring takes nothing, by an entry that is removed again.
+func (s *Store) tryRing(ctx context.Context, name string) error {
+	ctx, cancel := s.ring.bounded(ctx)
+	defer cancel()
+	user := ringPlace{ID: "try", Slot: randomID()}.user(name, 0) // which is no name of a secret
+	if err := s.ring.set(ctx, user, "nothing"); err != nil {
+		return ringError(err, "written")
+	}
+	if err := s.ring.delete(ctx, user); err != nil && !errors.Is(err, keyring.ErrNotFound) {
+		return ringError(err, "written")
+	}
+	return nil
+}
+
 // randomID is a name that nobody else has.
 func randomID() string {
 	id := make([]byte, 8)
@@ -287,6 +302,9 @@ func randomID() string {
 // session without the bus or the service that it would be asked by.
 func noKeyring(err error) bool {
 	var e dbus.Error
+	if bus, ok := errors.AsType[*net.OpError](err); ok && bus.Op == "dial" {
+		return true
+	}
 	return errors.Is(err, keyring.ErrUnsupportedPlatform) || errors.Is(err, exec.ErrNotFound) ||
 		errors.As(err, &e) && e.Name == "org.freedesktop.DBus.Error.ServiceUnknown"
 }

@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"testing"
 	"time"
+
+	"github.com/mcpctl/mcpctl/internal/stopwatch"
 )
 
 func TestFilter(t *testing.T) {
@@ -53,11 +55,11 @@ func TestAFilterEndsWithItsContext(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
-	start := time.Now()
+	lap := stopwatch.Start(t)
 	if err := f.Apply(ctx, new(bytes.Buffer), Screen{}, json.RawMessage(`{}`)); err == nil {
 		t.Error("no error")
 	}
-	if elapsed := time.Since(start); elapsed > 2*time.Second {
+	if elapsed := lap.End(); elapsed > 2*time.Second {
 		t.Errorf("it took %s", elapsed)
 	}
 }

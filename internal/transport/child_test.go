@@ -13,6 +13,8 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"go.uber.org/goleak"
+
+	"github.com/mcpctl/mcpctl/internal/stopwatch"
 )
 
 // TestMain lets the test binary play a child.
@@ -146,14 +148,14 @@ func TestST01Stop(t *testing.T) {
 			if tt.by == "eof" { // it ends by itself, on a busy machine a little later
 				grace.EOF = 10 * time.Second
 			}
-			begin := time.Now()
+			lap := stopwatch.Start(t)
 			k.Stop(t.Context(), grace)
 			end := k.Ending()
 			if end.By != tt.by || end.LeftRunning || k.GroupAlive() {
 				t.Errorf("ending %+v, alive %v", end, k.GroupAlive())
 			}
-			if most := grace.EOF + grace.Term + killGrace + time.Second; time.Since(begin) > most {
-				t.Errorf("it took %s", time.Since(begin))
+			if most := grace.EOF + grace.Term + killGrace + time.Second; lap.Took() > most {
+				t.Errorf("it took %s", lap.Clock())
 			}
 		})
 	}

@@ -8,6 +8,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/mcpctl/mcpctl/internal/stopwatch"
 )
 
 // leaveGroup is what the test binary does as a child: it joins the group of its parent, ignores SIGTERM, and stays for a
@@ -46,9 +48,9 @@ func TestST01LeavesItsGroup(t *testing.T) {
 		case <-time.After(10 * time.Millisecond):
 		}
 	}
-	begin := time.Now()
+	lap := stopwatch.Start(t)
 	k.Stop(t.Context(), Grace{EOF: 100 * time.Millisecond, Term: 100 * time.Millisecond})
-	if elapsed := time.Since(begin); elapsed > 5*time.Second {
+	if elapsed := lap.End(); elapsed > 5*time.Second {
 		t.Errorf("it took %s", elapsed)
 	}
 	if end := k.Ending(); end.By != "sigkill" || end.LeftRunning || end.Exit.Signal != "killed" {

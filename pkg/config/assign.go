@@ -74,7 +74,7 @@ func keyKinds() map[string]keyKind {
 		"health.expect.jq": kindText, "health.expect.is_error": kindBool, "health.expect.max_ms": kindNumber,
 		"health.expect.equals": kindJSON, "smoke": kindMap,
 		"auth": kindText, "oauth": kindMap, "oauth.client_id": kindText, "oauth.client_secret": kindText,
-		"oauth.client_metadata_url": kindText, "oauth.scopes": kindList, "oauth.grant": kindText,
+		"oauth.client_metadata_url": kindText, "oauth.issuer": kindText, "oauth.scopes": kindList, "oauth.grant": kindText,
 		"oauth.private_key": kindText, "oauth.assertion": kindText, "oauth.redirect_uri": kindText,
 		"oauth.redirect_port": kindNumber, "oauth.dpop": kindBool, "oauth.idp": kindMap,
 	}

@@ -178,9 +178,9 @@ func (s *Server) Set(key string, source Source) {
 
 // Server returns the entry called name.
 func (c *Config) Server(name string) (Server, bool) {
-	for _, s := range c.Servers {
-		if s.Name == name {
-			return s.Clone(), true
+	for i := range c.Servers {
+		if c.Servers[i].Name == name {
+			return c.Servers[i].Clone(), true
 		}
 	}
 	return Server{}, false

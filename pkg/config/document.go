@@ -2,6 +2,7 @@ package config
 
 import (
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -195,17 +196,51 @@ func (d *Document) change(name string, steps func(next *Document) error) error {
 	if err := steps(&next); err != nil {
 		return err
 	}
-	for _, before := range d.cfg.Servers {
-		if before.Name == name {
-			continue
-		}
-		after, ok := next.cfg.Server(before.Name)
-		if !ok || (before.Err == nil) != (after.Err == nil) || !sameEntry(before, after) {
-			return &Error{File: d.name, Server: name, Message: fmt.Sprintf("the change would change server %q too, which shares values with it", before.Name), Hint: "edit the file by hand"}
-		}
+	if err := d.othersStay(&next, func(other string) bool { return other == name }, name); err != nil {
+		return err
 	}
 	*d = next
 	return nil
+}
+
+// othersStay returns an error if an entry has come to mean something else in next that is not meant to be changed. The name
+// is that of the one that is.
+func (d *Document) othersStay(next *Document, changed func(name string) bool, name string) error {
+	places := make(map[string]int, len(next.cfg.Servers))
+	for i := range next.cfg.Servers {
+		places[next.cfg.Servers[i].Name] = i
+	}
+	for i := range d.cfg.Servers {
+		before := &d.cfg.Servers[i]
+		if changed(before.Name) {
+			continue
+		}
+		at, ok := places[before.Name]
+		if ok {
+			after := &next.cfg.Servers[at]
+			ok = (before.Err == nil) == (after.Err == nil) && (sameValues(before, after) || sameEntry(*before, *after))
+		}
+		if !ok {
+			return &Error{File: d.name, Server: name, Message: fmt.Sprintf("the change would change server %q too, which shares values with it", before.Name), Hint: "edit the file by hand"}
+		}
+	}
+	return nil
+}
+
+// sameValues reports whether two servers have the same values, from the same kinds of places: then they are written alike,
+// whatever their lines are.
+func sameValues(a, b *Server) bool {
+	if len(a.Sources) != len(b.Sources) {
+		return false
+	}
+	for key, source := range a.Sources {
+		if other, ok := b.Sources[key]; !ok || other.Kind != source.Kind {
+			return false
+		}
+	}
+	x, y := *a, *b
+	x.Sources, y.Sources, x.Err, y.Err = nil, nil, nil, nil
+	return reflect.DeepEqual(x, y)
 }
 
 // verify checks that the entry reads back as it was meant.
@@ -264,6 +299,108 @@ func (d *Document) setChanges(from, to *yaml.Node, path ...string) error {
 		}
 	}
 	return nil
+}
+
+// ReplaceAll is Replace for many servers, all or none: the file is parsed a few times, however many they are.
+func (d *Document) ReplaceAll(servers []Server) error {
+	next := *d
+	if len(servers) > 1 && next.replaceTogether(servers) {
+		*d = next
+		return nil
+	}
+	for _, s := range servers {
+		if err := next.Replace(s); err != nil {
+			return err
+		}
+	}
+	*d = next
+	return nil
+}
+
+// replaceTogether replaces servers each in a document of its own, which has the lines of one entry. It reports false, and has
+// changed nothing, where an entry has more to it than its lines, or is not good: what is wrong is found one by one.
+func (d *Document) replaceTogether(servers []Server) bool {
+	if d.tree == nil || hasAnchors(d.tree) {
+		return false
+	}
+	lines := strings.Split(strings.TrimSuffix(d.text, "\n"), "\n")
+	at := indexOf(d.tree, "servers")
+	if at < 0 || !ownLines(d.tree, lines) || !ownLines(d.tree.Content[at+1], lines) {
+		return false
+	}
+	entries, end := d.tree.Content[at+1], nextLine(d.tree, at, documentEnd(lines, d.tree))
+	places := make(map[string]int, len(entries.Content)/2)
+	for i := 0; i+1 < len(entries.Content); i += 2 {
+		places[entries.Content[i].Value] = i
+	}
+	wanted := make(map[int]Server, len(servers))
+	changed := make(map[string]bool, len(servers))
+	for _, s := range servers {
+		i, ok := places[s.Name]
+		if !ok || changed[s.Name] || s.Validate() != nil {
+			return false
+		}
+		wanted[i], changed[s.Name] = s, true
+	}
+	want := cloneTree(d.tree)
+	var text strings.Builder
+	done := 0 // lines that are written
+	write := func(until int) {
+		for ; done < until; done++ {
+			text.WriteString(lines[done] + "\n")
+		}
+	}
+	for i := 0; i+1 < len(entries.Content); i += 2 {
+		s, ok := wanted[i]
+		if !ok {
+			continue
+		}
+		from, to := entries.Content[i].Line-1, nextLine(entries, i, end)
+		head := d.headOfOne()
+		alone, err := newDocument(d.name, head+joinLines(lines[from:to]))
+		if err != nil || alone.Replace(s) != nil {
+			return false
+		}
+		write(from)
+		text.WriteString(strings.TrimPrefix(alone.text, head))
+		done = to
+		want.Content[at+1].Content[i+1] = valueOf(valueOf(alone.tree, "servers"), s.Name)
+	}
+	write(len(lines))
+	tree := d.treeOf(text.String(), want)
+	if tree == nil {
+		return false
+	}
+	next := *d
+	if next.loadTree(text.String(), tree) != nil {
+		return false
+	}
+	for _, s := range wanted {
+		if next.verify(d.withoutDefaults(s)) != nil {
+			return false
+		}
+	}
+	if d.othersStay(&next, func(name string) bool { return changed[name] }, "") != nil {
+		return false
+	}
+	*d = next
+	return true
+}
+
+// headOfOne is the beginning of a document with one entry, which reads like this one.
+func (d *Document) headOfOne() string {
+	head := ""
+	if defaults := valueOf(d.tree, "defaults"); defaults != nil {
+		if text, err := encode(&yaml.Node{Kind: yaml.MappingNode, Tag: tagMap, Content: []*yaml.Node{textNode("defaults"), defaults}}, indentOf(d.tree)); err == nil {
+			head = text
+		}
+	}
+	return head + "servers:\n"
+}
+
+// hasAnchors reports whether anything in a tree is meant to be used in another place, too.
+func hasAnchors(n *yaml.Node) bool {
+	return n.Anchor != "" || n.Kind == yaml.AliasNode || slices.ContainsFunc(n.Content, hasAnchors)
 }
 
 // AddAll is Add for many servers, all or none: the file is parsed a few times, however many they are.

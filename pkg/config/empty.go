@@ -21,7 +21,7 @@ func (s Server) EmptyVariables(lookup func(string) (string, bool)) []UnsetVar {
 			if p.name == "" || p.kind != KindVariable || p.hasFallback || constant || x.placeholder(p.name) != nil {
 				continue
 			}
-			v := UnsetVar{Name: p.name, Place: t.place}
+			v := UnsetVar{Name: p.name, Place: t.place()}
 			if value, set := lookup(p.name); set && value == "" && !slices.Contains(found, v) {
 				found = append(found, v)
 			}

@@ -19,8 +19,8 @@ func entryKeys() []string {
 
 // server reads one entry. A server without a usable name concerns the entry alone too: it can be listed, not used.
 func (p *parser) server(f field) Server {
-	s := Server{Name: f.name, Enabled: true, Dir: directoryOf(p.file)}
-	e := &entry{scope: p.scope(f.name), key: f.key, at: map[string]*yaml.Node{}}
+	s := Server{Name: f.name, Enabled: true, Dir: p.dir}
+	e := &entry{scope: p.scope(f.name), key: f.key}
 	if f.value.Kind == yaml.MappingNode {
 		for _, f := range e.fields(f.value, "") {
 			e.read(&s, f)
@@ -68,7 +68,7 @@ type entry struct {
 	// key is the server's name in the file.
 	key *yaml.Node
 	// at is where each key is written, nested ones as "headers.Authorization" and "args[1]".
-	at map[string]*yaml.Node
+	at places
 	// written are the names that another client has for keys of ours.
 	written map[string]string
 	// after are what is still to be done when the values of another client's entry have become templates.
@@ -78,9 +78,38 @@ type entry struct {
 	tooDeep bool
 }
 
+// places are where keys are written. There are few of an entry.
+type places struct{ list []keyPlace }
+
+type keyPlace struct {
+	key  string
+	node *yaml.Node
+}
+
+// set notes where a key is written.
+func (p *places) set(key string, node *yaml.Node) {
+	for i := range p.list {
+		if p.list[i].key == key {
+			p.list[i].node = node
+			return
+		}
+	}
+	p.list = append(p.list, keyPlace{key, node})
+}
+
+// get returns where a key is written, nil if it is nowhere.
+func (p *places) get(key string) *yaml.Node {
+	for _, known := range p.list {
+		if known.key == key {
+			return known.node
+		}
+	}
+	return nil
+}
+
 // read reads one key into s.
 func (e *entry) read(s *Server, f field) {
-	e.at[f.name] = f.key
+	e.at.set(f.name, f.key)
 	switch f.name {
 	case "command":
 		s.Command = e.text(f)
@@ -211,8 +240,8 @@ func (e *entry) items(list *yaml.Node, path string) []string {
 		if e.left--; e.left < 0 {
 			return nil
 		}
-		key := fmt.Sprintf("%s[%d]", path, i)
-		e.at[key] = item
+		key := indexed(path, i)
+		e.at.set(key, item)
 		word, _ := e.literal(follow(item), key)
 		words = append(words, word)
 	}
@@ -228,7 +257,7 @@ func (e *entry) literalMap(f field) map[string]string {
 	m := map[string]string{}
 	for _, member := range e.fields(f.value, f.name) {
 		key := below(f.name, member.name)
-		e.at[key] = member.key
+		e.at.set(key, member.key)
 		if value, ok := e.literal(member.value, key); ok {
 			m[member.name] = value
 		}
@@ -266,7 +295,7 @@ func (e *entry) inheritEnv(f field, target *InheritEnv) {
 func (e *entry) tools(s *Server, f field) {
 	for _, f := range e.fields(f.value, f.name) {
 		key := below("tools", f.name)
-		e.at[key] = f.key
+		e.at.set(key, f.key)
 		switch f.name {
 		case "include":
 			s.Tools.Include = e.literals(field{key, f.key, f.value})
@@ -285,12 +314,16 @@ func (e *entry) tools(s *Server, f field) {
 
 // check adds what is wrong with the values themselves, where reading them has not found an error already.
 func (e *entry) check(s Server) {
+	problems := append(s.ownNameProblems(), append(s.problems(), s.writtenProblems()...)...)
+	if len(problems) == 0 {
+		return
+	}
 	failed := map[string]bool{}
 	for _, err := range e.errs {
 		failed[err.Key] = true
 	}
 	broken := len(e.errs) > 0
-	for _, p := range append(s.ownNameProblems(), append(s.problems(), s.writtenProblems()...)...) {
+	for _, p := range problems {
 		key := p.key
 		if written, ok := e.written[key]; ok {
 			key = written
@@ -305,7 +338,7 @@ func (e *entry) check(s Server) {
 
 // place returns where a key is written, or the server's name for what is written nowhere.
 func (e *entry) place(key string) *yaml.Node {
-	if at, ok := e.at[key]; ok {
+	if at := e.at.get(key); at != nil {
 		return at
 	}
 	return e.key

@@ -72,7 +72,7 @@ func (x *expansion) expandEnvFile(out *Server, f *Foreign) {
 		return
 	}
 	unknown := len(x.unset) + len(x.errs)
-	path := x.withHome(placedText{"envFile", f.EnvFile})
+	path := x.withHome(placedText{key: "envFile", value: f.EnvFile})
 	if path == "" || len(x.unset)+len(x.errs) > unknown {
 		return // a part of the path is missing, and the rest is that of another file
 	}

@@ -146,23 +146,23 @@ func (s Server) Expand(env Environment) (Server, []string, error) {
 		x.dir = s.Foreign.dir
 	}
 	out := s.Clone()
-	out.Command = x.withHome(placedText{"command", s.Command})
+	out.Command = x.withHome(placedText{key: "command", value: s.Command})
 	for i, arg := range s.Args {
-		out.Args[i] = x.withHome(placedText{fmt.Sprintf("args[%d]", i), arg})
+		out.Args[i] = x.withHome(placedText{key: "args", element: i + 1, value: arg})
 	}
 	x.noteArgs(s.Args, out.Args)
 	for _, name := range slices.Sorted(maps.Keys(s.Env)) {
-		value := x.expand(placedText{below("env", name), s.Env[name]})
+		value := x.expand(placedText{key: "env", member: name, value: s.Env[name]})
 		out.Env[name] = value.text
 		x.noteSecret(name, value)
 	}
 	x.expandEnvFile(&out, s.Foreign)
-	out.Cwd = x.withHome(placedText{"cwd", s.Cwd})
-	address := x.expand(placedText{"url", s.URL})
+	out.Cwd = x.withHome(placedText{key: "cwd", value: s.Cwd})
+	address := x.expand(placedText{key: "url", value: s.URL})
 	out.URL = address.text
 	x.noteURL(address)
 	for _, name := range slices.Sorted(maps.Keys(s.Headers)) {
-		value := x.expand(placedText{below("headers", name), s.Headers[name]})
+		value := x.expand(placedText{key: "headers", member: name, value: s.Headers[name]})
 		out.Headers[name] = value.text
 		x.noteHeader(name, value)
 	}
@@ -204,7 +204,7 @@ type expanded struct {
 func (x *expansion) expand(t placedText) expanded {
 	parts, err := parseTemplate(t.value)
 	if err != nil {
-		x.fail(t.place, err.Error())
+		x.fail(t.place(), err.Error())
 		return expanded{}
 	}
 	var b strings.Builder
@@ -217,7 +217,7 @@ func (x *expansion) expand(t placedText) expanded {
 		if p.kind != KindVariable {
 			value := x.fromOutside(p)
 			if value.why != "" {
-				x.noteUnset(UnsetVar{Name: p.name, Place: t.place, Kind: p.kind, Why: value.why})
+				x.noteUnset(UnsetVar{Name: p.name, Place: t.place(), Kind: p.kind, Why: value.why})
 				continue
 			}
 			b.WriteString(value.text)
@@ -241,7 +241,7 @@ func (x *expansion) expand(t placedText) expanded {
 			b.WriteString(value)
 			out.variables = append(out.variables, value)
 		default:
-			v := UnsetVar{Name: p.name, Place: t.place}
+			v := UnsetVar{Name: p.name, Place: t.place()}
 			if placeholder != nil {
 				v.Client, v.About = x.foreign.Format.Title, placeholder.About
 			}
@@ -282,10 +282,10 @@ func (x *expansion) withHome(t placedText) string {
 		return x.expand(t).text
 	}
 	if x.home == "" {
-		x.fail(t.place, "the home directory that ~ stands for is not known; write the whole path")
+		x.fail(t.place(), "the home directory that ~ stands for is not known; write the whole path")
 		return ""
 	}
-	return x.home + x.expand(placedText{t.place, rest}).text
+	return x.home + x.expand(placedText{key: t.key, member: t.member, element: t.element, value: rest}).text
 }
 
 func (x *expansion) fail(place, message string) {

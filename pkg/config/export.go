@@ -149,7 +149,7 @@ func (f Format) tree(d dialect, name, text string) (*yaml.Node, error) {
 	if tree.Kind != yaml.MappingNode {
 		return nil, &Error{File: name, Line: tree.Line, Message: "want an object with " + f.Key + ", found " + describe(tree)}
 	}
-	p := &parser{file: name, left: aliasBudget + 4*countNodes(tree), serversKey: f.Key}
+	p := newParser(name, f.Key, tree)
 	top := p.scope("")
 	for _, field := range top.fields(tree, "") {
 		if field.name == f.Key && !isNull(field.value) {

@@ -233,7 +233,7 @@ func parseClient(path string, data []byte, format Format) (*Config, error) {
 // readForeign makes a Config of the tree of another client's file.
 func readForeign(name string, root *yaml.Node, format Format) (*Config, error) {
 	cfg := &Config{Path: name, Format: &format}
-	p := &parser{file: name, left: aliasBudget + 4*countNodes(root), serversKey: format.Key}
+	p := newParser(name, format.Key, root)
 	top := p.scope("")
 	r := foreignReader{parser: p, format: format, project: format.project(name), questions: map[string]string{}}
 	if name != "" && name != "-" {
@@ -390,7 +390,7 @@ func textsOf(list *yaml.Node) []string {
 // server reads one entry.
 func (r *foreignReader) server(f field, project string) Server {
 	s := Server{Name: f.name, Enabled: true, Foreign: &Foreign{Format: r.format, Project: project, File: r.file, dir: directoryOf(r.file)}}
-	e := &entry{scope: r.scope(f.name), key: f.key, at: map[string]*yaml.Node{}, written: map[string]string{}}
+	e := &entry{scope: r.scope(f.name), key: f.key, written: map[string]string{}}
 	if f.value.Kind == yaml.MappingNode {
 		for _, f := range e.fields(f.value, "") {
 			read, known := r.format.keys[f.name]
@@ -426,8 +426,8 @@ func (r *foreignReader) server(f field, project string) Server {
 // lines returns where the keys of the entry stand.
 func (e *entry) lines() map[string]int {
 	lines := map[string]int{"": e.key.Line}
-	for key, at := range e.at {
-		lines[key] = at.Line
+	for _, p := range e.at.list {
+		lines[p.key] = p.node.Line
 	}
 	return lines
 }
@@ -523,7 +523,7 @@ func foreignKeys() map[string]foreignKey {
 
 // set notes where a key of ours is written, under which name, and reads it.
 func (e *entry) set(s *Server, f field, key string, read func()) {
-	e.at[key] = f.key
+	e.at.set(key, f.key)
 	if f.name != key {
 		e.written[key] = f.name
 	}

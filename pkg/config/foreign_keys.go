@@ -56,7 +56,7 @@ func (e *entry) variable(n *yaml.Node, key string) (string, bool) {
 // header sets a header to a template of ours, when the values of the entry have become such ones.
 func (e *entry) header(at *yaml.Node, name, template string) {
 	place := below("headers", name)
-	e.at[place] = at
+	e.at.set(place, at)
 	e.after = append(e.after, func(s *Server) {
 		if s.Headers == nil {
 			s.Headers = map[string]string{}
@@ -120,7 +120,7 @@ func codexVariables(e *entry, s *Server, f field) {
 // codexStart reads the limit for the start. The one in seconds wins.
 func codexStart(unit time.Duration) foreignKey {
 	return func(e *entry, s *Server, f field) {
-		if unit == time.Millisecond && e.at["connect_timeout"] != nil {
+		if unit == time.Millisecond && e.at.get("connect_timeout") != nil {
 			e.note(s, f.key, f.name, "startup_timeout_sec wins")
 			return
 		}
@@ -169,8 +169,8 @@ func gooseKeys(e *entry, s *Server, f field) {
 	for i, item := range f.value.Content {
 		if name, ok := e.variable(follow(item), fmt.Sprintf("%s[%d]", f.name, i)); ok && !slices.Contains(names, name) {
 			names = append(names, name)
-			if e.at[below("env", name)] == nil {
-				e.at[below("env", name)] = item
+			if e.at.get(below("env", name)) == nil {
+				e.at.set(below("env", name), item)
 			}
 		}
 	}
@@ -240,7 +240,7 @@ func hermesTools(e *entry, s *Server, f field) {
 		if isNull(m.value) || m.value.Kind == yaml.SequenceNode && len(m.value.Content) == 0 {
 			continue
 		}
-		e.at[key] = m.key
+		e.at.set(key, m.key)
 		if m.value.Kind == yaml.ScalarNode {
 			if glob, ok := e.literal(m.value, key); ok {
 				*globs = []string{glob}
@@ -309,7 +309,7 @@ func commandList(e *entry, s *Server, f field) {
 		}
 		s.Command, s.Args = words[0], words[1:]
 		for i := range s.Args {
-			e.at[fmt.Sprintf("args[%d]", i)] = e.at[fmt.Sprintf("%s[%d]", f.name, i+1)]
+			e.at.set(fmt.Sprintf("args[%d]", i), e.at.get(fmt.Sprintf("%s[%d]", f.name, i+1)))
 		}
 	})
 }

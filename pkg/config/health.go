@@ -90,7 +90,7 @@ func (e *entry) health(s *Server, f field) {
 // call reads one key of a call that stands at path. It returns false for a key that a call does not have.
 func (e *entry) call(h *Health, f field, path string) bool {
 	key := below(path, f.name)
-	e.at[key] = f.key
+	e.at.set(key, f.key)
 	switch f.name {
 	case "tool":
 		h.Tool = e.text(field{key, f.key, f.value})
@@ -115,7 +115,7 @@ func (e *entry) expect(x *Expect, f field) {
 	path := f.name
 	for _, f := range e.fields(f.value, path) {
 		key := below(path, f.name)
-		e.at[key] = f.key
+		e.at.set(key, f.key)
 		at := field{key, f.key, f.value}
 		switch f.name {
 		case "is_error":
@@ -264,19 +264,19 @@ func (h Health) problems(path string, filter ToolFilter) []problem {
 		}
 	}
 	texts := []placedText{
-		{".tool", h.Tool},
-		{".args", string(h.Args)},
-		{".expect.contains", h.Expect.Contains},
-		{".expect.matches", h.Expect.Matches},
-		{".expect.equals", string(h.Expect.EqualsJSON)},
+		{key: ".tool", value: h.Tool},
+		{key: ".args", value: string(h.Args)},
+		{key: ".expect.contains", value: h.Expect.Contains},
+		{key: ".expect.matches", value: h.Expect.Matches},
+		{key: ".expect.equals", value: string(h.Expect.EqualsJSON)},
 	}
 	if h.Expect.Equals != nil {
-		texts = append(texts, placedText{".expect.equals", *h.Expect.Equals})
+		texts = append(texts, placedText{key: ".expect.equals", value: *h.Expect.Equals})
 	}
 	for _, t := range texts {
 		if ref := reference().FindString(t.value); ref != "" {
 			key, _, _ := strings.Cut(path, "[")
-			add(t.place, fmt.Sprintf("variables are not replaced in %s, and %s} is one", cmp.Or(key, "smoke calls"), ref), "write the value")
+			add(t.place(), fmt.Sprintf("variables are not replaced in %s, and %s} is one", cmp.Or(key, "smoke calls"), ref), "write the value")
 		}
 	}
 	if h.Expect.Equals != nil && h.Expect.EqualsJSON != nil {

@@ -38,11 +38,11 @@ func tlsKeys() []string {
 // networkTexts returns the values of tls, proxy and the address to dial in which references are expanded.
 func (s Server) networkTexts() []placedText {
 	return []placedText{
-		{"tls.ca_file", s.TLS.CAFile},
-		{"tls.cert_file", s.TLS.CertFile},
-		{"tls.key_file", s.TLS.KeyFile},
-		{"tls.server_name", s.TLS.ServerName},
-		{"proxy", s.Proxy},
+		{key: "tls.ca_file", value: s.TLS.CAFile},
+		{key: "tls.cert_file", value: s.TLS.CertFile},
+		{key: "tls.key_file", value: s.TLS.KeyFile},
+		{key: "tls.server_name", value: s.TLS.ServerName},
+		{key: "proxy", value: s.Proxy},
 	}
 }
 
@@ -50,7 +50,7 @@ func (s Server) networkTexts() []placedText {
 func (e *entry) tls(s *Server, f field) {
 	for _, f := range e.fields(f.value, "tls") {
 		key := below("tls", f.name)
-		e.at[key] = f.key
+		e.at.set(key, f.key)
 		text := field{key, f.key, f.value}
 		switch f.name {
 		case "ca_file":
@@ -116,7 +116,7 @@ func (s Server) networkProblems() []problem {
 	}
 	for _, t := range s.networkTexts() {
 		if strings.ContainsFunc(t.value, func(r rune) bool { return r < ' ' || r == 0x7f }) {
-			add(t.place, "holds a line break or another control character", "remove it")
+			add(t.place(), "holds a line break or another control character", "remove it")
 		}
 	}
 	if name := maskReferences(s.TLS.ServerName, "1"); strings.ContainsAny(name, "/: ") && !isAddress(name) {
@@ -231,20 +231,20 @@ func validPort(port string) bool {
 func (x *expansion) expandNetwork(out *Server, s Server) {
 	filled := func(t placedText, value string) string {
 		if t.value != "" && value == "" && len(x.errs)+len(x.unset) == 0 {
-			x.fail(t.place, "is empty: its variable holds nothing")
+			x.fail(t.place(), "is empty: its variable holds nothing")
 		}
 		return value
 	}
 	file := func(place, value string) string {
-		t := placedText{place, value}
+		t := placedText{key: place, value: value}
 		return filled(t, x.withHome(t))
 	}
 	out.TLS.CAFile = file("tls.ca_file", s.TLS.CAFile)
 	out.TLS.CertFile = file("tls.cert_file", s.TLS.CertFile)
 	out.TLS.KeyFile = file("tls.key_file", s.TLS.KeyFile)
-	name := placedText{"tls.server_name", s.TLS.ServerName}
+	name := placedText{key: "tls.server_name", value: s.TLS.ServerName}
 	out.TLS.ServerName = filled(name, x.expand(name).text)
-	proxy := placedText{"proxy", s.Proxy}
+	proxy := placedText{key: "proxy", value: s.Proxy}
 	out.Proxy = filled(proxy, x.expand(proxy).text)
 	x.secret(ProxySecrets(out.Proxy)...)
 }

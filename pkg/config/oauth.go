@@ -63,6 +63,9 @@ type OAuth struct {
 	// ClientMetadataURL is the https URL of a document about the client, which is its id where the authorization server
 	// supports that (MCP specification, 2025-11-25, "Client ID Metadata Documents").
 	ClientMetadataURL string
+	// Issuer is the authorization server that the client belongs to, "" for whichever the server names first. What is
+	// configured is shown to no other.
+	Issuer string
 	// Scopes are asked for in place of those that the server names; nil for the server's.
 	Scopes []string
 	// Grant says how a token is got, "" for [GrantCode].
@@ -98,7 +101,7 @@ type IDP struct {
 // oauthKeys and idpKeys return the keys in the order in which they are written.
 func oauthKeys() []string {
 	return []string{
-		"client_id", "client_secret", "client_metadata_url", "scopes", "grant", "private_key", "assertion",
+		"client_id", "client_secret", "client_metadata_url", "issuer", "scopes", "grant", "private_key", "assertion",
 		"redirect_uri", "redirect_port", "dpop", "idp",
 	}
 }
@@ -134,6 +137,7 @@ func (o *OAuth) texts() []oauthText {
 		{"oauth.client_id", &o.ClientID, false},
 		{"oauth.client_secret", &o.ClientSecret, true},
 		{"oauth.client_metadata_url", &o.ClientMetadataURL, false},
+		{"oauth.issuer", &o.Issuer, false},
 	}
 	for i := range o.Scopes {
 		texts = append(texts, oauthText{fmt.Sprintf("oauth.scopes[%d]", i), &o.Scopes[i], false})
@@ -154,7 +158,7 @@ func (o *OAuth) texts() []oauthText {
 func (o *OAuth) placed() []placedText {
 	var texts []placedText
 	for _, t := range o.texts() {
-		texts = append(texts, placedText{t.place, *t.value})
+		texts = append(texts, placedText{key: t.place, value: *t.value})
 	}
 	return texts
 }
@@ -189,7 +193,7 @@ func (e *entry) oauth(s *Server, f field) {
 	o := &OAuth{}
 	for _, f := range e.fields(f.value, "oauth") {
 		key := below("oauth", f.name)
-		e.at[key] = f.key
+		e.at.set(key, f.key)
 		at := field{key, f.key, f.value}
 		switch f.name {
 		case "client_id":
@@ -198,6 +202,8 @@ func (e *entry) oauth(s *Server, f field) {
 			o.ClientSecret = e.text(at)
 		case "client_metadata_url":
 			o.ClientMetadataURL = e.text(at)
+		case "issuer":
+			o.Issuer = e.text(at)
 		case "scopes":
 			o.Scopes = e.scopes(at)
 		case "grant":
@@ -228,7 +234,7 @@ func (e *entry) idp(s *Server, p *IDP, f field) {
 	path := f.name
 	for _, f := range e.fields(f.value, path) {
 		key := below(path, f.name)
-		e.at[key] = f.key
+		e.at.set(key, f.key)
 		at := field{key, f.key, f.value}
 		switch f.name {
 		case "issuer":
@@ -299,9 +305,11 @@ func oauthHint(key string) string {
 		return `write "redirect_port"`
 	case "redirectUri", "redirect_url", "callback_url":
 		return `write "redirect_uri"`
-	case "issuer", "token_endpoint", "id_token":
+	case "token_endpoint", "id_token":
 		return `write it below "idp"; what the server itself uses is learnt from it`
-	case "resource", "authorization_server", "authorization_endpoint":
+	case "authorization_server":
+		return `write "issuer"`
+	case "resource", "authorization_endpoint":
 		return "remove it: it is learnt from the server"
 	}
 	return ""
@@ -387,9 +395,9 @@ func (s Server) authProblems() []problem {
 	if message, hint := webProblem(o.ClientMetadataURL, "https"); message != "" {
 		add("oauth.client_metadata_url", message, hint)
 	}
-	for _, t := range []placedText{{"oauth.idp.issuer", o.IDP.Issuer}, {"oauth.idp.token_endpoint", o.IDP.TokenEndpoint}} {
+	for _, t := range []placedText{{key: "oauth.issuer", value: o.Issuer}, {key: "oauth.idp.issuer", value: o.IDP.Issuer}, {key: "oauth.idp.token_endpoint", value: o.IDP.TokenEndpoint}} {
 		if message, hint := webProblem(t.value, "https", "http"); message != "" {
-			add(t.place, message, hint)
+			add(t.place(), message, hint)
 		}
 	}
 	return found
@@ -457,7 +465,7 @@ func isPEM(text string) bool { return strings.HasPrefix(strings.TrimSpace(text),
 // expandOAuth expands the values of oauth. One that comes out empty is an error: the login would be another one.
 func (x *expansion) expandOAuth(out *Server) {
 	for _, t := range out.OAuth.texts() {
-		written := placedText{t.place, *t.value}
+		written := placedText{key: t.place, value: *t.value}
 		if written.value == "" {
 			continue
 		}
@@ -512,6 +520,8 @@ func oauthNode(o *OAuth) *yaml.Node {
 			putText(put, key, o.ClientSecret)
 		case "client_metadata_url":
 			putText(put, key, o.ClientMetadataURL)
+		case "issuer":
+			putText(put, key, o.Issuer)
 		case "scopes":
 			if len(o.Scopes) > 0 {
 				put(key, listNode(o.Scopes))

@@ -13,7 +13,7 @@ func fullOAuth() Server {
 	return Server{
 		Name: "s", URL: "https://x.example/mcp", Transport: TransportAuto, Enabled: true, Auth: AuthOAuth,
 		OAuth: &OAuth{
-			ClientID: "${ID}", ClientSecret: "${SECRET}", ClientMetadataURL: "https://c.example/client.json",
+			ClientID: "${ID}", ClientSecret: "${SECRET}", ClientMetadataURL: "https://c.example/client.json", Issuer: "https://as.example",
 			Scopes: []string{"read", "${SCOPE}"}, Grant: GrantEnterprise, PrivateKey: "~/key.pem", Assertion: "${ASSERTION}",
 			RedirectURI: "http://127.0.0.1:8765/cb", DPoP: true,
 			IDP: IDP{
@@ -138,6 +138,8 @@ func TestParseOAuthErrors(t *testing.T) {
 		{"oauth: {client_id: [a]}", `4:24: server "s": key "oauth.client_id": want text, found a list`},
 		{"oauth: {client_secret: abc}", `4:13: server "s": key "oauth.client_secret": is set without oauth.client_id; set both`},
 		{"oauth: {client_metadata_url: 'http://x/c'}", `4:13: server "s": key "oauth.client_metadata_url": must begin with https://; write it as https://host/path`},
+		{"oauth: {issuer: as.example}", `4:13: server "s": key "oauth.issuer": must begin with https:// or http://; write it as https://host/path`},
+		{"oauth: {authorization_server: x}", `4:13: server "s": key "oauth.authorization_server": unknown key; write "issuer"`},
 		{"oauth: {scopes: read write}", `4:21: server "s": key "oauth.scopes": want a list, found text; write [read, write]`},
 		{"oauth: {scopes: [read write]}", `4:22: server "s": key "oauth.scopes[0]": holds a space, which parts two scopes; write each scope by itself: [first, second]`},
 		{"oauth: {scopes: []}", `4:21: server "s": key "oauth.scopes": is empty; remove it to ask for the scopes that the server names`},

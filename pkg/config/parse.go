@@ -71,7 +71,7 @@ func parseAny(name string, data []byte) (*yaml.Node, *Format, error) {
 		}
 		return nil, nil, err
 	}
-	root, syntaxErr := parseTree(name, data)
+	root, syntaxErr := parseForReading(name, data)
 	if syntaxErr != nil {
 		return nil, nil, syntaxErr
 	}
@@ -121,7 +121,7 @@ func readAsFarAsGoes(name string, root *yaml.Node) (*Config, error) {
 	if root == nil {
 		return cfg, nil
 	}
-	p := &parser{file: name, left: aliasBudget + 4*countNodes(root), serversKey: "servers"}
+	p := newParser(name, "servers", root)
 	top := p.scope("")
 	var servers *field
 	for _, f := range top.fields(root, "") {
@@ -148,7 +148,9 @@ func readAsFarAsGoes(name string, root *yaml.Node) (*Config, error) {
 	}
 	cfg.Defaults = p.defaults
 	if servers != nil && !isNull(servers.value) {
-		for _, f := range top.fields(servers.value, "servers") {
+		found := top.fields(servers.value, "servers")
+		cfg.Servers = make([]Server, 0, len(found))
+		for _, f := range found {
 			cfg.Servers = append(cfg.Servers, p.server(f))
 		}
 	}
@@ -176,6 +178,8 @@ func topLevelHint(key string) string {
 // parser is what the scopes of one file share.
 type parser struct {
 	file string
+	// shown is how sources begin, and dir the directory of the file.
+	shown, dir string
 	// serversKey is the key that holds the servers.
 	serversKey string
 	// left is how many more values may be looked at; negative when there were too many.
@@ -185,13 +189,18 @@ type parser struct {
 	defaultSources map[string]Source
 }
 
+// newParser returns what the scopes of a file share.
+func newParser(file, serversKey string, root *yaml.Node) *parser {
+	shown := displayName(file)
+	if filepath.IsAbs(shown) {
+		shown = filepath.Base(shown) // it is long, and is told elsewhere
+	}
+	return &parser{file: file, shown: shown + ":", dir: directoryOf(file), left: aliasBudget + 4*countNodes(root), serversKey: serversKey}
+}
+
 // source returns the place where a key is written.
 func (p *parser) source(kind string, key *yaml.Node) Source {
-	name := displayName(p.file)
-	if filepath.IsAbs(name) {
-		name = filepath.Base(name) // it is long, and is told elsewhere
-	}
-	return Source{Kind: kind, Detail: fmt.Sprintf("%s:%d", name, key.Line)}
+	return Source{Kind: kind, Detail: p.shown + strconv.Itoa(key.Line)}
 }
 
 // scope returns a scope without errors, for the entry of that name or, with "", for the file.
@@ -253,20 +262,48 @@ func (c *scope) fields(m *yaml.Node, path string) []field {
 		c.fail(m, path, "want a mapping, found "+describe(m), "")
 		return nil
 	}
-	return c.collect(m, path, map[*yaml.Node]bool{})
+	return c.collect(m, path, nil)
 }
 
-// collect does the work of fields. The mappings in open are being collected further up.
-func (c *scope) collect(m *yaml.Node, path string, open map[*yaml.Node]bool) []field {
-	if open[m] {
-		c.fail(m, below(path, "<<"), "a mapping merges itself", "")
-		return nil
-	}
-	open[m] = true
-	defer delete(open, m)
+// opened is a mapping that is being collected, and those further up.
+type opened struct {
+	m  *yaml.Node
+	up *opened
+}
 
-	var found, merged []field
-	at := map[string]*yaml.Node{}
+// fewKeys are looked through faster than a map of them is made.
+const fewKeys = 16
+
+// collect does the work of fields. The mappings in up are being collected further up.
+func (c *scope) collect(m *yaml.Node, path string, up *opened) []field {
+	for o := up; o != nil; o = o.up {
+		if o.m == m {
+			c.fail(m, below(path, "<<"), "a mapping merges itself", "")
+			return nil
+		}
+	}
+	var merged []field
+	found := make([]field, 0, len(m.Content)/2)
+	var at places
+	var many map[string]*yaml.Node
+	if len(m.Content)/2 > fewKeys {
+		many = make(map[string]*yaml.Node, len(m.Content)/2)
+	} else {
+		at.list = make([]keyPlace, 0, len(m.Content)/2)
+	}
+	earlier := func(name string) *yaml.Node {
+		if many != nil {
+			return many[name]
+		}
+		return at.get(name)
+	}
+	note := func(name string, key *yaml.Node) {
+		if many != nil {
+			many[name] = key
+		} else {
+			at.list = append(at.list, keyPlace{name, key})
+		}
+	}
 	for i := 0; i+1 < len(m.Content); i += 2 {
 		if c.left--; c.left < 0 {
 			return nil
@@ -277,7 +314,7 @@ func (c *scope) collect(m *yaml.Node, path string, open map[*yaml.Node]bool) []f
 			c.fail(key, path, "want text as key, found "+describe(name), "")
 			continue
 		}
-		if earlier, ok := at[name.Value]; ok {
+		if earlier := earlier(name.Value); earlier != nil {
 			if path == c.serversKey && c.server == "" {
 				c.fail(key, "", fmt.Sprintf("the server %q is there twice, in lines %d and %d", name.Value, earlier.Line, key.Line), "rename or remove one")
 			} else {
@@ -285,17 +322,17 @@ func (c *scope) collect(m *yaml.Node, path string, open map[*yaml.Node]bool) []f
 			}
 			continue
 		}
-		at[name.Value] = key
+		note(name.Value, key)
 		if isMerge(key) {
-			merged = c.merge(value, path, open)
+			merged = c.merge(value, path, &opened{m, up})
 			continue
 		}
 		found = append(found, field{name.Value, key, value})
 	}
 	// The mapping's own keys win over merged ones, and earlier merged ones over later.
 	for _, f := range merged {
-		if _, ok := at[f.name]; !ok {
-			at[f.name] = f.key
+		if earlier(f.name) == nil {
+			note(f.name, f.key)
 			found = append(found, f)
 		}
 	}
@@ -303,9 +340,9 @@ func (c *scope) collect(m *yaml.Node, path string, open map[*yaml.Node]bool) []f
 }
 
 // merge returns the keys of the mapping, or the list of mappings, that a merge key points at.
-func (c *scope) merge(value *yaml.Node, path string, open map[*yaml.Node]bool) []field {
+func (c *scope) merge(value *yaml.Node, path string, up *opened) []field {
 	if value.Kind == yaml.MappingNode {
-		return c.collect(value, path, open)
+		return c.collect(value, path, up)
 	}
 	if value.Kind != yaml.SequenceNode {
 		c.fail(value, below(path, "<<"), "want a mapping or a list of them, found "+describe(value), "")
@@ -320,7 +357,7 @@ func (c *scope) merge(value *yaml.Node, path string, open map[*yaml.Node]bool) [
 			c.fail(item, below(path, "<<"), "want a list of mappings, found "+describe(item)+" in it", "")
 			continue
 		}
-		found = append(found, c.collect(item, path, open)...)
+		found = append(found, c.collect(item, path, up)...)
 	}
 	return found
 }
@@ -368,6 +405,9 @@ func below(path, key string) string {
 	}
 	return path + "." + key
 }
+
+// indexed returns the name of an element of a list.
+func indexed(path string, i int) string { return path + "[" + strconv.Itoa(i) + "]" }
 
 // first returns the nearest name only: for keys, one suggestion is enough.
 func first(near []string) []string { return near[:min(1, len(near))] }

@@ -20,7 +20,7 @@ func (s Server) References() []Reference {
 		for _, p := range parts {
 			_, constant := x.constants[p.name]
 			if p.name != "" && p.kind == KindVariable && !constant && x.placeholder(p.name) == nil {
-				found = append(found, Reference{Name: p.name, Place: t.place})
+				found = append(found, Reference{Name: p.name, Place: t.place()})
 			}
 		}
 	}

@@ -28,9 +28,9 @@ func (s Server) LiteralSecrets() []LiteralSecret {
 		found = append(found, LiteralSecret{Place: fmt.Sprintf("args[%d]", a.index), Name: a.name})
 	}
 	for _, t := range s.texts() {
-		key, name, _ := strings.Cut(t.place, ".")
+		key, name, _ := strings.Cut(t.place(), ".")
 		if (key == "headers" || key == "env") && literalSecret(name, t.value) {
-			found = append(found, LiteralSecret{Place: t.place, Name: name})
+			found = append(found, LiteralSecret{Place: t.place(), Name: name})
 		}
 	}
 	for _, t := range s.OAuth.texts() {

@@ -61,20 +61,20 @@ func (e *entry) calls(f field, path func(int) string, keys []string) []Smoke {
 			return nil
 		}
 		at := path(i)
-		e.at[at] = item
+		e.at.set(at, item)
 		if item = follow(item); item.Kind != yaml.MappingNode {
 			e.fail(item, at, "want a mapping, found "+describe(item), "write {tool: NAME}")
 			continue
 		}
-		c := Smoke{Source: e.source("entry", e.at[at])}
+		c := Smoke{Source: e.source("entry", e.at.get(at))}
 		for _, f := range e.fields(item, at) {
 			key := below(at, f.name)
 			switch {
 			case f.name == "name":
-				e.at[key] = f.key
+				e.at.set(key, f.key)
 				c.Name = e.text(field{key, f.key, f.value})
 			case f.name == "server" && slices.Contains(keys, f.name):
-				e.at[key] = f.key
+				e.at.set(key, f.key)
 				c.Server = e.text(field{key, f.key, f.value})
 			case !e.call(&c.Health, f, at):
 				e.unknown(f, key, keys, "")
@@ -121,8 +121,8 @@ func ParseSmoke(name string, data []byte) ([]Smoke, error) {
 	if root == nil {
 		return nil, &Error{File: name, Message: "holds no calls", Hint: "write [{tool: NAME}]"}
 	}
-	p := &parser{file: name, left: aliasBudget + 4*countNodes(root)}
-	e := &entry{scope: p.scope(""), key: root, at: map[string]*yaml.Node{}}
+	p := newParser(name, "", root)
+	e := &entry{scope: p.scope(""), key: root}
 	keys := append([]string{"server"}, smokeKeys()...)
 	list, path := field{"", root, root}, func(i int) string { return fmt.Sprintf("[%d]", i) }
 	if root.Kind == yaml.MappingNode {

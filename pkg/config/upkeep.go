@@ -55,7 +55,7 @@ func (e *entry) keepalive(s *Server, f field) {
 func (e *entry) retry(s *Server, f field) {
 	for _, f := range e.fields(f.value, "retry") {
 		key := below("retry", f.name)
-		e.at[key] = f.key
+		e.at.set(key, f.key)
 		member := field{key, f.key, f.value}
 		switch f.name {
 		case "initial":
@@ -80,7 +80,7 @@ func retryKeys() []string { return []string{"initial", "reconnect", "park_interv
 func (e *entry) breaker(s *Server, f field) {
 	for _, f := range e.fields(f.value, "breaker") {
 		key := below("breaker", f.name)
-		e.at[key] = f.key
+		e.at.set(key, f.key)
 		member := field{key, f.key, f.value}
 		switch f.name {
 		case "threshold":

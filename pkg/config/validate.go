@@ -3,7 +3,6 @@ package config
 import (
 	"errors"
 	"fmt"
-	"maps"
 	"net/url"
 	"path"
 	"slices"
@@ -128,11 +127,11 @@ func (s Server) problems() []problem {
 	}
 
 	for _, text := range s.processTexts() {
-		if strings.ContainsRune(text.value, 0) {
-			add(text.place, "holds a NUL character, which no program can be given", "remove it")
+		if strings.IndexByte(text.value, 0) >= 0 {
+			add(text.place(), "holds a NUL character, which no program can be given", "remove it")
 		}
 	}
-	for _, name := range slices.Sorted(maps.Keys(s.Env)) {
+	for _, name := range sortedKeys(s.Env) {
 		if !validEnvName(name) {
 			add(below("env", name), "is not the name of a variable", "a name has no =, no white space and no control characters")
 		}
@@ -243,7 +242,7 @@ func before(s, chars string) string {
 func headerProblems(headers map[string]string) []problem {
 	var found []problem
 	first := map[string]string{}
-	for _, name := range slices.Sorted(maps.Keys(headers)) {
+	for _, name := range sortedKeys(headers) {
 		key := below("headers", name)
 		if !validHeaderName(name) {
 			found = append(found, problem{key: key, message: "is not the name of a header", hint: "a name has letters, digits and -, and no colon"})
@@ -280,28 +279,60 @@ func validEnvName(name string) bool {
 	}) < 0
 }
 
-// placedText is a value together with its place in the entry.
+// sortedKeys returns the keys of a mapping in their order.
+func sortedKeys(m map[string]string) []string {
+	if len(m) == 0 {
+		return nil
+	}
+	keys := make([]string, 0, len(m))
+	for key := range m {
+		keys = append(keys, key)
+	}
+	slices.Sort(keys)
+	return keys
+}
+
+// placedText is a value together with its place in the entry: a key, an element of it, or a member.
 type placedText struct {
-	place, value string
+	key, member string
+	// element is one more than the index.
+	element int
+	value   string
+}
+
+// place names the place: "url", "args[1]", "headers.Authorization".
+func (t placedText) place() string {
+	switch {
+	case t.element > 0:
+		return indexed(t.key, t.element-1)
+	case t.member != "":
+		return below(t.key, t.member)
+	}
+	return t.key
 }
 
 // processTexts returns the values that go to a child process.
-func (s Server) processTexts() []placedText {
-	texts := []placedText{{"command", s.Command}}
+func (s Server) processTexts() []placedText { return s.appendProcessTexts(nil) }
+
+func (s Server) appendProcessTexts(texts []placedText) []placedText {
+	texts = slices.Grow(texts, 2+len(s.Args)+len(s.Env))
+	texts = append(texts, placedText{key: "command", value: s.Command})
 	for i, arg := range s.Args {
-		texts = append(texts, placedText{fmt.Sprintf("args[%d]", i), arg})
+		texts = append(texts, placedText{key: "args", element: i + 1, value: arg})
 	}
-	for _, name := range slices.Sorted(maps.Keys(s.Env)) {
-		texts = append(texts, placedText{below("env", name), s.Env[name]})
+	for _, name := range sortedKeys(s.Env) {
+		texts = append(texts, placedText{key: "env", member: name, value: s.Env[name]})
 	}
-	return append(texts, placedText{"cwd", s.Cwd})
+	return append(texts, placedText{key: "cwd", value: s.Cwd})
 }
 
 // texts returns the values in which references are expanded, in the order of the keys.
 func (s Server) texts() []placedText {
-	texts := append(s.processTexts(), placedText{"url", s.URL})
-	for _, name := range slices.Sorted(maps.Keys(s.Headers)) {
-		texts = append(texts, placedText{below("headers", name), s.Headers[name]})
+	const others = 8 // url, and those of networkTexts
+	texts := s.appendProcessTexts(make([]placedText, 0, 2+len(s.Args)+len(s.Env)+len(s.Headers)+others))
+	texts = append(texts, placedText{key: "url", value: s.URL})
+	for _, name := range sortedKeys(s.Headers) {
+		texts = append(texts, placedText{key: "headers", member: name, value: s.Headers[name]})
 	}
 	texts = append(texts, s.OAuth.placed()...)
 	return append(texts, s.networkTexts()...)
@@ -313,18 +344,21 @@ func (s Server) writtenProblems() []problem {
 	var found []problem
 	for _, t := range s.texts() {
 		if !utf8.ValidString(t.value) {
-			found = append(found, problem{key: t.place, message: "is not UTF-8 text, which a file cannot hold"})
+			found = append(found, problem{key: t.place(), message: "is not UTF-8 text, which a file cannot hold"})
+			continue
+		}
+		if !strings.Contains(t.value, "$") {
 			continue
 		}
 		parts, err := parseTemplate(t.value)
 		if err != nil {
-			found = append(found, problem{key: t.place, message: err.Error()})
+			found = append(found, problem{key: t.place(), message: err.Error()})
 			continue
 		}
 		for _, p := range parts {
 			if s.Foreign == nil && isAsked(p.name) {
 				kind, _, _ := strings.Cut(p.name, ":")
-				found = append(found, problem{key: t.place, message: fmt.Sprintf("${%s:…} is for other clients' files; use a variable, ${NAME}", kind)})
+				found = append(found, problem{key: t.place(), message: fmt.Sprintf("${%s:…} is for other clients' files; use a variable, ${NAME}", kind)})
 			}
 		}
 	}

@@ -106,22 +106,37 @@ func checkText(file string, data []byte) *Error {
 	}
 	line, start := 1, 0
 	for i := 0; i < len(data); {
+		if c := data[i]; c >= ' ' && c < 0x7f {
+			i++
+			continue
+		}
 		r, size := utf8.DecodeRune(data[i:])
-		at := Error{File: file, Line: line, Column: utf8.RuneCount(data[start:i]) + 1}
+		fail := func(message, hint string) *Error {
+			return &Error{File: file, Line: line, Column: utf8.RuneCount(data[start:i]) + 1, Message: message, Hint: hint}
+		}
 		switch {
 		case r == utf8.RuneError && size == 1:
-			at.Message, at.Hint = "not UTF-8 text", "save the file as UTF-8"
-			return &at
+			return fail("not UTF-8 text", "save the file as UTF-8")
 		case r < ' ' && r != '\t' && r != '\n' && r != '\r', r == 0x7f, r >= 0x80 && r < 0xa0 && r != 0x85:
-			at.Message = fmt.Sprintf("the control character U+%04X", r)
-			at.Hint = fmt.Sprintf(`remove it, or write "\x%02x" in double quotes`, r)
-			return &at
+			return fail(fmt.Sprintf("the control character U+%04X", r), fmt.Sprintf(`remove it, or write "\x%02x" in double quotes`, r))
 		case r == '\n':
 			line, start = line+1, i+1
 		}
 		i += size
 	}
 	return nil
+}
+
+// parseForReading is parseTree for a file that is not going to be changed: comments need not be in the tree.
+func parseForReading(file string, data []byte) (*yaml.Node, *Error) {
+	text := bytes.TrimPrefix(data, []byte(byteOrderMark))
+	if err := checkText(file, text); err != nil {
+		return nil, err
+	}
+	if root, ok := quickTree(text); ok {
+		return root, nil
+	}
+	return parseTree(file, data)
 }
 
 // syntaxError returns what yaml.v3 says, with its line in the place for lines.

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/mcpctl/mcpctl/internal/stopwatch"
 	"github.com/mcpctl/mcpctl/pkg/config"
 	"github.com/mcpctl/mcpctl/pkg/session"
 )
@@ -130,9 +131,9 @@ func TestChainSendsNoCredential(t *testing.T) {
 // TestSlowChain shows that documents which never come hold an examination up for a few seconds, and no more.
 func TestSlowChain(t *testing.T) {
 	t.Parallel()
-	begin := time.Now()
+	lap := stopwatch.Start(t)
 	r := examined(t, "login-metadata-hangs", keeper{})
-	if took := time.Since(begin); took > 8*time.Second {
+	if took := lap.End(); took > 8*time.Second {
 		t.Errorf("it took %s", took)
 	}
 	if r.Cause == nil || r.Cause.Check != "auth.resource" || !strings.Contains(r.Cause.Message, "no answer within 2s") {

@@ -24,7 +24,7 @@ that exists only inside a container network.`,
 			}
 			ctx, cancel := netLimit(ctx, t)
 			defer cancel()
-			addrs, err := net.DefaultResolver.LookupHost(ctx, host)
+			addrs, err := t.dialer().LookupHost(ctx, host)
 			if err != nil {
 				return Finding{Status: Fail, Class: "connect", Message: fmt.Sprintf("%s: %s", host, dnsText(err)), Fix: "check the host name in the URL"}
 			}

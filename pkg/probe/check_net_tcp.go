@@ -3,7 +3,6 @@ package probe
 import (
 	"context"
 	"fmt"
-	"net"
 	"strings"
 	"time"
 
@@ -25,7 +24,7 @@ listens on the port; no answer at all means a firewall, or a machine that is not
 			host, port := r.Host, r.Port
 			soon, cancel := netLimit(ctx, t)
 			defer cancel()
-			addrs, err := net.DefaultResolver.LookupHost(soon, host)
+			addrs, err := t.dialer().LookupHost(soon, host)
 			if err != nil {
 				return Finding{Status: Unknown, Message: fmt.Sprintf("%s: %s", host, dnsText(err))}
 			}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/mcpctl/mcpctl/internal/faultlab"
+	"github.com/mcpctl/mcpctl/internal/stopwatch"
 	"github.com/mcpctl/mcpctl/pkg/config"
 )
 
@@ -196,9 +197,9 @@ func TestDrillKnowsWhenItDoesNotKnow(t *testing.T) {
 // TestNothingIsOpenedToBeClosed shows that a drill after which no session stands opens none for the last check, and that
 // it names what limited the wait.
 func TestNothingIsOpenedToBeClosed(t *testing.T) {
-	begin := time.Now()
+	lap := stopwatch.Start(t)
 	r := Run(t.Context(), &Target{Server: (&flaky{sessions: 1}).serve(t), Kills: 1}, Checks())
-	if took := time.Since(begin); took > 3500*time.Millisecond { // session_wait is 2 s
+	if took := lap.End(); took > 3500*time.Millisecond { // session_wait is 2 s
 		t.Errorf("it took %s", took)
 	}
 	results := byID(r)

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/mcpctl/mcpctl/internal/stopwatch"
 )
 
 // TestSoak shows that no request is lost or answered twice while sessions are killed at random moments, on every
@@ -138,10 +140,10 @@ func TestSoakEndsInTime(t *testing.T) {
 		}
 		return false
 	}
-	begin := time.Now()
+	lap := stopwatch.Start(t)
 	r := Run(t.Context(), &Target{Server: s.serve(t), Soak: 2 * time.Second}, Checks())
 	soak := byID(r)["recovery.soak"]
-	if took := time.Since(begin); took > 10*time.Second {
+	if took := lap.End(); took > 10*time.Second {
 		t.Errorf("it took %s", took)
 	}
 	if soak.Status != Fail || soak.Class != "timeout" || soak.Data["unanswered"] != 1 || soak.Data["lost"] != 1 ||

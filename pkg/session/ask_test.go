@@ -20,6 +20,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/mcpctl/mcpctl/internal/demo"
+	"github.com/mcpctl/mcpctl/internal/stopwatch"
 	"github.com/mcpctl/mcpctl/pkg/config"
 )
 
@@ -270,11 +271,11 @@ func TestOP09SilentStream(t *testing.T) {
 	a := &asked{}
 	s := NewSupervisor(&Dialer{Answers: a.answers()}, config.Server{Name: "s", URL: h.URL, Transport: config.TransportHTTP})
 	defer func() { _ = s.Close() }()
-	begin := time.Now()
+	lap := stopwatch.Start(t)
 	if got, err := callTool(t.Context(), t, s, "echo", `{"message":"hi"}`); err != nil || got != "hi" {
 		t.Errorf("%q, %v", got, err)
 	}
-	if took := time.Since(begin); took > 10*time.Second {
+	if took := lap.End(); took > 10*time.Second {
 		t.Errorf("it took %s", took)
 	}
 }

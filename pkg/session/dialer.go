@@ -64,8 +64,8 @@ type Dialer struct {
 	// empty, only the last lines are kept, in memory.
 	LogDir string
 
-	// NetDial opens the TCP connections to servers and proxies, for those who reach them in a way of their own. If nil, a
-	// net.Dialer does.
+	// NetDial opens the TCP connections to servers and proxies, for those who reach them in a way of their own. If nil, they
+	// are opened as by a net.Dialer, but that a host is looked up once for all of some time.
 	NetDial func(ctx context.Context, network, address string) (net.Conn, error)
 
 	// CacheDir is where the era, the transport and the tools of servers are remembered, to spare round trips. It need not
@@ -74,8 +74,17 @@ type Dialer struct {
 
 	completed completions
 	lobbies   lobbies
+	shared    shared
 	traceOnce sync.Once
 	trace     *transport.Trace
+}
+
+// netDial returns what opens TCP connections.
+func (d *Dialer) netDial() func(ctx context.Context, network, address string) (net.Conn, error) {
+	if d.NetDial != nil {
+		return d.NetDial
+	}
+	return d.shared.names.DialContext
 }
 
 // connTrace returns the trace of the next connection to a server, nil if nothing is traced.
@@ -520,7 +529,7 @@ func (o *opening) httpOptions(legacy bool) transport.HTTPOptions {
 func (o *opening) wayOptions() transport.HTTPOptions {
 	return transport.HTTPOptions{
 		Endpoint: o.endpoint(), Header: http.Header{"User-Agent": {o.d.implementation().Name + "/" + o.d.implementation().Version}},
-		Mask: o.d.Mask, TLS: o.route.tls, Proxy: o.route.proxy, ConnectTo: o.route.connectTo, Dial: o.d.NetDial,
+		Mask: o.d.Mask, TLS: o.route.tls, Proxy: o.route.proxy, ConnectTo: o.route.connectTo, Dial: o.d.netDial(),
 		Trace: o.d.connTrace(o.server.Name),
 	}
 }

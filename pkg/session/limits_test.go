@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/mcpctl/mcpctl/internal/stopwatch"
 	"github.com/mcpctl/mcpctl/pkg/config"
 )
 
@@ -91,9 +92,9 @@ func TestTL07Silence(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			begin := time.Now()
+			lap := stopwatch.Start(t)
 			s, err := (&Dialer{}).Dial(t.Context(), server)
-			elapsed := time.Since(begin)
+			elapsed := lap.End()
 			if err == nil {
 				_ = s.Close()
 				t.Fatal("it opened")

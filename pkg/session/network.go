@@ -5,6 +5,7 @@ package session
 // before anything is dialled, so that a wrong name is not taken for a fault of the server.
 
 import (
+	"crypto/sha256"
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/pem"
@@ -56,6 +57,7 @@ func (d *Dialer) Route(server config.Server) (Route, error) {
 	}
 	u, _ := url.Parse(server.URL) // checked above
 	out := Route{Host: u.Hostname(), Port: portOf(u), TLS: r.tls.Clone(), Unverified: Unverified(server)}
+	out.TLS.ClientSessionCache = nil // whoever looks at certificates wants a whole handshake
 	if out.TLS.ServerName == "" {
 		out.TLS.ServerName = u.Hostname()
 	}
@@ -100,7 +102,8 @@ func (d *Dialer) route(server config.Server) (route, *Error) {
 	u, _ := url.Parse(server.URL) // checked before
 	var err *Error
 	var roots *x509.CertPool
-	if roots, err = authorities(server); err != nil {
+	var trusted [sha256.Size]byte
+	if roots, trusted, err = d.authorities(server); err != nil {
 		return r, err
 	}
 	r.tls = &tls.Config{
@@ -109,6 +112,9 @@ func (d *Dialer) route(server config.Server) (route, *Error) {
 	}
 	if r.tls.Certificates, err = ownCertificate(server); err != nil {
 		return r, err
+	}
+	if u.Scheme == "https" {
+		r.tls.ClientSessionCache = d.shared.resumption(server, u.Host, trusted, r.tls)
 	}
 	if server.ConnectTo != "" {
 		host, port, bad := config.SplitConnectTo(server.ConnectTo)
@@ -143,25 +149,23 @@ func routeError(server config.Server, message, hint string, cause error) *Error 
 	return &Error{Server: server.Name, Phase: "config", Class: ClassConfig, kind: kindConfig, Message: message, Hint: hint, Err: cause}
 }
 
-// authorities returns whom to trust: the system's authorities and those of the entry. Nil stands for the system's.
-func authorities(server config.Server) (*x509.CertPool, *Error) {
+// authorities returns whom to trust: the system's authorities and those of the entry, and the hash of what is in its file. Nil
+// stands for the system's.
+func (d *Dialer) authorities(server config.Server) (pool *x509.CertPool, trusted [sha256.Size]byte, err *Error) {
 	const key = "tls.ca_file"
 	name := server.TLS.CAFile
 	if name == "" {
-		return nil, nil
+		return nil, trusted, nil
 	}
 	data, err := pemFile(server, key, name)
 	if err != nil {
-		return nil, err
+		return nil, trusted, err
 	}
-	pool, systemErr := x509.SystemCertPool()
-	if systemErr != nil {
-		pool = x509.NewCertPool() // there is none: the file's are trusted all the same
+	trusted = sha256.Sum256(data)
+	if pool = d.shared.pool(data, trusted); pool == nil {
+		return nil, trusted, noCertificate(server, key, name, data)
 	}
-	if !pool.AppendCertsFromPEM(data) {
-		return nil, noCertificate(server, key, name, data)
-	}
-	return pool, nil
+	return pool, trusted, nil
 }
 
 // ownCertificate returns the certificate to show to the server, none if the entry has none.

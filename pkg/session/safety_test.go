@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/mcpctl/mcpctl/internal/stopwatch"
 	"github.com/mcpctl/mcpctl/pkg/config"
 )
 
@@ -162,9 +163,9 @@ func TestSH01CloseEndsRequests(t *testing.T) {
 				done <- err
 			}()
 			<-arrived
-			begin := time.Now()
+			lap := stopwatch.Start(t)
 			_ = s.Close()
-			if elapsed := time.Since(begin); elapsed > 4*time.Second {
+			if elapsed := lap.End(); elapsed > 4*time.Second {
 				t.Errorf("Close took %s", elapsed)
 			}
 			var e *Error

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/mcpctl/mcpctl/internal/faultlab"
+	"github.com/mcpctl/mcpctl/internal/stopwatch"
 	"github.com/mcpctl/mcpctl/pkg/config"
 )
 
@@ -145,10 +146,10 @@ func TestTaskPollInterval(t *testing.T) {
 		t.Run(fmt.Sprintf("%s modern=%t", c.interval, c.modern), func(t *testing.T) {
 			t.Parallel()
 			srv, s := taskServer(t, faultlab.TaskOptions{Modern: c.modern}, time.Second)
-			begin := time.Now()
+			lap := stopwatch.Start(t)
 			_, err := asTask(t.Context(), s, "job", `{"stuck":true,"interval":`+c.interval+`}`, nil)
-			if e := taskError(t, err); e.Class != ClassTimeout || time.Since(begin) > 3*time.Second {
-				t.Errorf("%v after %s", err, time.Since(begin))
+			if e := taskError(t, err); e.Class != ClassTimeout || lap.Took() > 3*time.Second {
+				t.Errorf("%v after %s", err, lap.Clock())
 			}
 			if n := srv.Asked("tasks/get"); n < c.least || n > c.most {
 				t.Errorf("%d polls in 1s", n)
@@ -193,11 +194,11 @@ func TestTaskCannotBeCancelled(t *testing.T) {
 			_, s := taskServer(t, c.o, 0)
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
-			begin := time.Now()
+			lap := stopwatch.Start(t)
 			_, err := asTask(ctx, s, "job", c.args, func(Task) { cancel() })
 			e := taskError(t, err)
-			if e.Class != ClassInterrupted || !strings.Contains(e.Message, c.message) || time.Since(begin) > 2*time.Second {
-				t.Errorf("%v after %s", err, time.Since(begin))
+			if e.Class != ClassInterrupted || !strings.Contains(e.Message, c.message) || lap.Took() > 2*time.Second {
+				t.Errorf("%v after %s", err, lap.Clock())
 			}
 		})
 	}

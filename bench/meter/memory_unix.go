@@ -9,7 +9,7 @@ import (
 	"syscall"
 )
 
-// peakMiB returns the peak memory of a process that has ended.
+// peakMiB returns the peak memory of a process that has ended, or that of the largest of its children, if that is larger.
 func peakMiB(state *os.ProcessState) (float64, error) {
 	usage, ok := state.SysUsage().(*syscall.Rusage)
 	if !ok {

@@ -1,0 +1,210 @@
+package main
+
+import (
+	"fmt"
+	"runtime"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/mcpctl/mcpctl/internal/render"
+	"github.com/mcpctl/mcpctl/pkg/config"
+)
+
+// How many servers are looked at together.
+//
+// Looking at a server is a little work and much waiting. So there are two bounds. A server takes one of the places of those
+// that are at work when its turn comes, and gives that to the next one as soon as it is done, or is known to be slow; from
+// then on it only counts among all that are under way. So a thousand servers that hang cost a second each time as many as
+// there are places have begun, and not a limit each time, while those that answer are never so many at once that what is
+// measured of them is the wait for this machine.
+//
+// Servers that are commands have bounds of their own: each is a process, or several, which takes memory and a processor for
+// as long as it is there.
+
+// slowAfter is after what time a server counts as slow: few that work take longer, and no person waits for less.
+const slowAfter = time.Second
+
+// busyMachine is how late what is due is on a machine that has more to do than it can.
+const busyMachine = 50 * time.Millisecond
+
+// bounds are how many servers may be at work, and under way, at one time.
+type bounds struct{ atWork, underWay int }
+
+// The bounds where nobody sets one.
+const (
+	// leastWeb and mostWeb servers over HTTP are at work in any case, and in none.
+	leastWeb, mostWeb = 16, 256
+	// childrenPerCPU processes begin at a time: a runtime that starts keeps a processor busy, between its waits for the disk.
+	childrenPerCPU, leastChildren, mostChildren = 4, 4, 16
+	// slowChildren times as many are there at a time: they take tens of megabytes each.
+	slowChildren = 2
+)
+
+// The open files that servers take at most. The rest of the process takes ownFiles: its streams, logs, caches, and what a
+// login needs.
+const (
+	ownFiles    = 48
+	filesOfOne  = 6 // a child: three pipes, its log, what waits for its end; a moment longer while it starts
+	filesToList = 3 // over HTTP: a connection for requests, one for the stream of notifications, one that takes over
+)
+
+// effort is what it takes to look at a server over HTTP.
+type effort struct {
+	// files are those that are open at most.
+	files int
+	// perCPU is how many at a time keep a processor from resting, and none of them waiting for long.
+	perCPU int
+	// most are under way: as many as take a hundred megabytes.
+	most int
+}
+
+// listEffort is the effort of opening a session and listing the tools: three milliseconds of a processor, ten with TLS.
+// One that does not answer takes 100 KiB of memory.
+func listEffort() effort { return effort{files: filesToList, perCPU: 16, most: 1024} }
+
+// crowd says how many servers are looked at together.
+type crowd struct {
+	web, child bounds
+	// together is set when the servers of both kinds share the bounds of web.
+	together bool
+}
+
+// newCrowd returns the bounds on this machine for an effort. If parallel is not 0, so many servers at most are under way, of
+// whatever kind.
+func newCrowd(parallel int, e effort) crowd {
+	return crowdFor(parallel, e, runtime.GOMAXPROCS(0), mostFiles())
+}
+
+// crowdFor is newCrowd for a machine with so many processors, and so many files that the process may open.
+func crowdFor(parallel int, e effort, cpus, files int) crowd {
+	// What commands and the others take at most, each gets half of when files are few.
+	room := max(files-ownFiles, 2*max(e.files, filesOfOne))
+	if parallel > 0 {
+		n := max(min(parallel, room/max(e.files, filesOfOne)), 1)
+		return crowd{web: bounds{n, n}, child: bounds{n, n}, together: true}
+	}
+	children := min(max(childrenPerCPU*cpus, leastChildren), mostChildren)
+	c := crowd{child: bounds{children, slowChildren * children}}
+	c.child.underWay = max(min(c.child.underWay, room/2/filesOfOne), 1)
+	c.web.atWork = min(max(e.perCPU*cpus, leastWeb), mostWeb)
+	c.web.underWay = max(min(e.most, (room-c.child.underWay*filesOfOne)/e.files), 1)
+	c.web.atWork, c.child.atWork = min(c.web.atWork, c.web.underWay), min(c.child.atWork, c.child.underWay)
+	return c
+}
+
+// fits reports whether so many servers are all looked at at once.
+func (c crowd) fits(servers int) bool { return servers <= min(c.web.atWork, c.child.atWork) }
+
+// each calls look for each server, with its number, in their order, as many at a time as the bounds allow. It returns when
+// all calls have.
+func (c crowd) each(servers []config.Server, look func(i int)) {
+	var web, child []int
+	for i, s := range servers {
+		if s.Command != "" && !c.together {
+			child = append(child, i)
+		} else {
+			web = append(web, i)
+		}
+	}
+	var both sync.WaitGroup
+	both.Go(func() { c.web.each(web, look) })
+	both.Go(func() { c.child.each(child, look) })
+	both.Wait()
+}
+
+// each calls look with each of the numbers. A goroutine is begun only when there is a place for it.
+func (b bounds) each(numbers []int, look func(i int)) {
+	atWork, underWay := make(chan struct{}, b.atWork), make(chan struct{}, b.underWay)
+	var all sync.WaitGroup
+	for _, i := range numbers {
+		underWay <- struct{}{}
+		atWork <- struct{}{}
+		all.Go(func() {
+			defer func() { <-underWay }()
+			leave := sync.OnceFunc(func() { <-atWork })
+			defer leave()
+			if b.underWay > b.atWork {
+				defer whenSlow(leave)()
+			}
+			look(i)
+		})
+	}
+	all.Wait()
+}
+
+// whenSlow calls leave once somebody counts as slow, until stop is called. While this machine does not get round to what is
+// due, it is not known who is slow, and nobody is: more servers at a time would only make that worse.
+func whenSlow(leave func()) (stop func()) {
+	var mu sync.Mutex
+	var timer *time.Timer
+	due := time.Now().Add(slowAfter)
+	mu.Lock()
+	defer mu.Unlock()
+	timer = time.AfterFunc(slowAfter, func() {
+		mu.Lock()
+		defer mu.Unlock()
+		if time.Since(due) < busyMachine {
+			leave()
+			return
+		}
+		due = time.Now().Add(slowAfter)
+		timer.Reset(slowAfter)
+	})
+	return func() { timer.Stop() }
+}
+
+// examined counts the servers of which it is known how they are, for those who wait. It may be used by several goroutines at
+// once.
+type examined struct {
+	// verb is what is being done with so many servers; only is the name of the only one, if there is no more.
+	verb    string
+	servers int
+	only    string
+
+	mu     sync.Mutex
+	done   int
+	failed int
+	// first are the names of those that failed first, as many as are shown.
+	first []string
+}
+
+// mostShown names of failed servers stand beside the time on 80 columns.
+const mostShown = 3
+
+// count notes what came of a server.
+func (e *examined) count(name string, failed bool) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.done++
+	if failed {
+		if e.failed++; len(e.first) < mostShown {
+			e.first = append(e.first, name)
+		}
+	}
+}
+
+// line says how far it is.
+func (e *examined) line() string {
+	if e.servers == 1 && e.only != "" {
+		return e.verb + " " + e.only
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.done == 0 {
+		return e.verb + " " + plural(e.servers, "server")
+	}
+	line := fmt.Sprintf("%s: %d of %d done", e.verb, e.done, e.servers)
+	if e.failed > 0 {
+		const longest = 12 // of a name
+		names := make([]string, len(e.first))
+		for i, name := range e.first {
+			names[i] = render.Cut(render.OneLine(name), longest)
+		}
+		line += fmt.Sprintf(", %d failed: %s", e.failed, strings.Join(names, ", "))
+		if e.failed > len(names) {
+			line += ", …"
+		}
+	}
+	return line
+}

@@ -1,0 +1,175 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/mcpctl/mcpctl/internal/farm"
+)
+
+// limited is what the test binary does as a program that starts another one with few files: the first word is how many.
+func limited() {
+	n, err := strconv.ParseUint(os.Args[1], 10, 32)
+	if err != nil {
+		panic(err)
+	}
+	limit := syscall.Rlimit{Cur: n, Max: n}
+	if err := syscall.Setrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {
+		panic(err)
+	}
+	path, err := exec.LookPath(os.Args[2])
+	if err != nil {
+		panic(err)
+	}
+	panic(syscall.Exec(path, os.Args[2:], os.Environ()))
+}
+
+// newFarm starts servers for a test.
+func newFarm(t *testing.T, opts farm.Options) *farm.Farm {
+	t.Helper()
+	f, err := farm.New(t.TempDir(), opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := f.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return f
+}
+
+// runAlone runs a program of this test binary with a home of its own, and returns its output, errors and exit code.
+func runAlone(t *testing.T, words ...string) (stdout, stderr []byte, code int) {
+	t.Helper()
+	home := t.TempDir()
+	cmd := exec.CommandContext(t.Context(), words[0], words[1:]...)
+	cmd.Env = append(os.Environ(), "HOME="+home, "XDG_CONFIG_HOME="+home, "XDG_CACHE_HOME="+home, "XDG_STATE_HOME="+home, "XDG_DATA_HOME="+home)
+	var out, errs bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &errs
+	err := cmd.Run()
+	if exit, ok := errors.AsType[*exec.ExitError](err); err != nil && (!ok || !exit.Exited()) {
+		t.Fatal(words, err, errs.String())
+	}
+	return out.Bytes(), errs.Bytes(), cmd.ProcessState.ExitCode()
+}
+
+// manyMix is the kind of a server among a thousand: most are quick, some are slow, dead, or hang.
+func manyMix(i int) farm.Kind {
+	switch i % 50 {
+	case 7:
+		return farm.Slow
+	case 17:
+		return farm.Dead
+	case 27:
+		return farm.Hanging
+	}
+	return farm.Quick
+}
+
+// TestAThousandServersWithFewFiles: with 256 files each of a thousand servers gets its own verdict, in the order of the file,
+// and none of them is that this machine has no file left.
+func TestAThousandServersWithFewFiles(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes seconds")
+	}
+	const n = 1000
+	f := newFarm(t, farm.Options{Kind: manyMix, Delay: time.Second, Ports: 8})
+	file, err := f.Configure(n, "connect_timeout: 5s", "timeout: 5s")
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, stderr, code := runAlone(t, "limited", "256", "mcpctl", "list", "--check", "-o", "json", "--config", file)
+	if code != codeFailed {
+		t.Fatalf("exit code %d: %s", code, stderr)
+	}
+	var doc listDocument
+	if err := json.Unmarshal(out, &doc); err != nil || len(doc.Servers) != n {
+		t.Fatal(len(doc.Servers), err)
+	}
+	if bytes.Contains(out, []byte("too many open files")) {
+		t.Error("files ran out")
+	}
+	for i, s := range doc.Servers {
+		if s.Name != fmt.Sprintf("s%04d", i) {
+			t.Fatalf("server %d is %s", i, s.Name)
+		}
+		want := stateReady
+		if kind := manyMix(i); kind == farm.Dead || kind == farm.Hanging {
+			want = stateFailed
+		}
+		if s.State != want {
+			t.Errorf("%s (%s) is %s: %+v", s.Name, manyMix(i), s.State, s.Error)
+		}
+	}
+	if most := f.Counts().MostOpen; most > 256 {
+		t.Errorf("%d connections were open at a time", most)
+	}
+}
+
+// TestServersOfOneOriginShareTheHandshake: only the first ones make a whole one.
+func TestServersOfOneOriginShareTheHandshake(t *testing.T) {
+	t.Parallel()
+	const n, parallel = 40, 4
+	f := newFarm(t, farm.Options{TLS: true})
+	file, err := f.Configure(n)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, stderr, code := runAlone(t, "mcpctl", "list", "--check", "--parallel", strconv.Itoa(parallel), "-o", "json", "--config", file)
+	if code != codeOK {
+		t.Fatalf("exit code %d: %s", code, stderr)
+	}
+	c := f.Counts()
+	if whole := c.Handshakes - c.Resumed; c.Handshakes < n || whole > 2*parallel {
+		t.Errorf("%d handshakes, %d of them whole", c.Handshakes, whole)
+	}
+	if c.MostOpen > filesToList*parallel {
+		t.Errorf("%d connections were open at a time", c.MostOpen)
+	}
+}
+
+// TestMemoryStaysFlat: a thousand servers take little more memory at the peak than a hundred, listed and examined.
+func TestMemoryStaysFlat(t *testing.T) {
+	notUnderRace(t)
+	f := newFarm(t, farm.Options{Ports: 4})
+	for _, c := range []struct {
+		words []string
+		n     int
+		// most is what each of the further servers may add, in KiB.
+		most int
+	}{
+		{[]string{"list", "--check"}, 1000, 30},
+		{[]string{"doctor", "--only", "session", "--only", "tools"}, 400, 160},
+	} {
+		peak := func(n int) int {
+			file, err := f.Configure(n)
+			if err != nil {
+				t.Fatal(err)
+			}
+			words := append(append([]string{"peak", "mcpctl"}, c.words...), "-o", "json", "--config", file)
+			_, stderr, code := runAlone(t, words...)
+			_, figure, ok := strings.Cut(string(stderr), "peak ")
+			kib, err := strconv.Atoi(strings.TrimSpace(figure))
+			if !ok || err != nil || code != codeOK {
+				t.Fatalf("%v: exit code %d: %s", words, code, stderr)
+			}
+			return kib
+		}
+		few := 100
+		a, b := peak(few), peak(c.n)
+		t.Logf("%v: %d MiB with %d servers, %d MiB with %d", c.words, a>>10, few, b>>10, c.n)
+		if more := (b - a) / (c.n - few); more > c.most {
+			t.Errorf("%v: each server takes %d KiB more, want at most %d", c.words, more, c.most)
+		}
+	}
+}
