@@ -44,6 +44,17 @@ var notRun = map[string][]string{
 		"sudo rpm -i mcpctl_1.0.0_linux_amd64.rpm",
 		"sudo apk add --allow-untrusted mcpctl_1.0.0_linux_amd64.apk",
 	},
+	"docs/upgrading.md": {
+		"mcpctl logout NAME",
+		"rm -r \"${XDG_CONFIG_HOME:-$HOME/.config}/mcpctl\" \"${XDG_CACHE_HOME:-$HOME/.cache}/mcpctl\" \\",
+		"  \"${XDG_STATE_HOME:-$HOME/.local/state}/mcpctl\" \"${XDG_DATA_HOME:-$HOME/.local/share}/mcpctl\"",
+		"cosign verify-blob checksums.txt --bundle checksums.txt.sigstore.json \\",
+		"  --certificate-identity-regexp '^https://github\\.com/mcpctl/mcpctl/\\.github/workflows/release\\.yml@refs/tags/v' \\",
+		"  --certificate-oidc-issuer https://token.actions.githubusercontent.com",
+		"sha256sum --check --ignore-missing checksums.txt",
+		"git clone --branch v1.2.3 https://github.com/mcpctl/mcpctl && cd mcpctl",
+		"make snapshot",
+	},
 }
 
 // shortened are the blocks of which a duration is replaced by a shorter one, or whose output is not compared, with the
