@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -35,11 +34,16 @@ func targetOf(text string) (config.Server, error) {
 
 // assignment is NAME=value in front of a command.
 func assignment(word string) (name, value string, ok bool) {
-	m := regexp.MustCompile(`(?s)^([A-Za-z_][A-Za-z0-9_]*)=(.*)$`).FindStringSubmatch(word)
-	if m == nil {
+	name, value, ok = strings.Cut(word, "=")
+	if !ok || name == "" || name[0] >= '0' && name[0] <= '9' {
 		return "", "", false
 	}
-	return m[1], m[2], true
+	for _, r := range name {
+		if r != '_' && (r < 'A' || r > 'Z') && (r < 'a' || r > 'z') && (r < '0' || r > '9') {
+			return "", "", false
+		}
+	}
+	return name, value, true
 }
 
 // commandOf returns the server that a command starts. Assignments in front of it are its environment.

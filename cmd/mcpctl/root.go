@@ -95,13 +95,15 @@ func newCommands(a *app) *cobra.Command {
 		&cobra.Group{ID: groupTrouble, Title: "When something is wrong:"},
 		&cobra.Group{ID: groupOther, Title: "More:"},
 	)
+	order := 0
 	add := func(group string, commands ...*cobra.Command) {
 		for _, c := range commands {
 			c.GroupID = group
 			if c.Annotations == nil {
 				c.Annotations = map[string]string{}
 			}
-			c.Annotations[orderKey] = fmt.Sprintf("%02d", len(root.Commands()))
+			c.Annotations[orderKey] = fmt.Sprintf("%02d", order)
+			order++
 			root.AddCommand(c)
 		}
 	}

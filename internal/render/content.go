@@ -97,7 +97,7 @@ func (c Content) Links() []string {
 // a line end, and has pictures above their lines; otherwise it stays byte for byte as the server sent it. With line set a
 // line end is added in any case, for output that goes on after it.
 func (c Content) Write(w io.Writer, s Screen, line bool) error {
-	out := &ending{w: bufio.NewWriterSize(w, 1<<16)}
+	out := &ending{w: bufio.NewWriterSize(w, c.piece())}
 	for i := range c.blocks {
 		b := &c.blocks[i]
 		if i > 0 {
@@ -110,6 +110,19 @@ func (c Content) Write(w io.Writer, s Screen, line bool) error {
 		_, _ = io.WriteString(out, "\n")
 	}
 	return out.w.Flush() // an error of a write before is kept for here
+}
+
+// piece is how much is written at a time: all of a short text, for which nothing larger has to be set aside.
+func (c Content) piece() int {
+	const least, most = 1 << 10, 1 << 16
+	size := least
+	for _, b := range c.blocks {
+		size += len(b.source) + len(b.text)
+		if b.encoded != nil || size > most { // a picture
+			return most
+		}
+	}
+	return size
 }
 
 // ending is a writer that remembers how its output ends.
@@ -140,7 +153,7 @@ func (b *block) write(w io.Writer, s Screen) {
 	case s.Terminal:
 		_ = iostreams.WriteSanitized(w, b.content()) // Flush tells
 	case b.source != nil:
-		_, _ = io.Copy(w, b.source.Reader())
+		_, _ = io.Copy(w, io.LimitReader(b.source.Reader(), int64(len(b.source)))) // it is not longer than it is written
 	default:
 		_, _ = io.WriteString(w, b.text)
 	}

@@ -34,8 +34,12 @@ type sseEvent struct {
 	data            []byte
 }
 
-// sseBuffer is how much of a stream is read at a time: a large event comes in many pieces.
-const sseBuffer = 32 << 10
+// sseBuffer is how much of a stream is read at a time. Most answers are smaller; what does not fit into it is large, and the
+// rest of that comes in pieces of sseLarge.
+const (
+	sseBuffer = 4 << 10
+	sseLarge  = 32 << 10
+)
 
 func newSSEBody(src io.ReadCloser, limit int, onEvent func(sseEvent) (sseEvent, bool, error), onEnd func(error)) *sseBody {
 	return &sseBody{src: src, r: bufio.NewReaderSize(src, sseBuffer), limit: limit, onEvent: onEvent, onEnd: onEnd}
@@ -159,6 +163,9 @@ func (b *sseBody) line() ([]byte, error) {
 			return line, nil
 		}
 		_, _ = b.r.Discard(n)
+		if n == sseBuffer && b.r.Size() == sseBuffer { // nothing is left in it, so it is passed by
+			b.r = bufio.NewReaderSize(b.r, sseLarge)
+		}
 	}
 }
 

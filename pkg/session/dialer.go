@@ -825,6 +825,9 @@ func (o *opening) middleware(next mcp.MethodHandler) mcp.MethodHandler {
 		case "tools/list", "resources/list", "resources/templates/list", "prompts/list", "resources/read":
 			res, err := next(ctx, method, req)
 			forget(res)
+			if list, ok := res.(*mcp.ListToolsResult); ok && list != nil {
+				list.Tools = slices.DeleteFunc(list.Tools, func(t *mcp.Tool) bool { return t == nil || !hasHeaders(t.InputSchema) })
+			}
 			return res, err
 		}
 		return next(ctx, method, req)
@@ -839,6 +842,23 @@ func (o *opening) noteAnnounced() {
 	if json.Unmarshal(o.exchange.State().Result, &res) == nil {
 		o.announced = res.Capabilities
 	}
+}
+
+// hasHeaders reports whether a schema names parameters that are sent as headers, too: for their sake alone the SDK has to know
+// a tool. It takes the schemas of all others apart once more, which would be a third of the memory that a call needs; what
+// is shown and checked here is what the server sent, byte for byte. See the MCP specification, 2026-07-28, "Streamable HTTP".
+func hasHeaders(schema any) bool {
+	switch s := schema.(type) {
+	case map[string]any:
+		for key, value := range s {
+			if key == "x-mcp-header" || hasHeaders(value) {
+				return true
+			}
+		}
+	case []any:
+		return slices.ContainsFunc(s, hasHeaders)
+	}
+	return false
 }
 
 // forget makes the SDK ask again each time: a list from its cache says nothing about the server's health.

@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"reflect"
 	"sync"
 	"time"
 
@@ -21,6 +22,9 @@ import (
 // toolsKept is how long a list of tools is remembered: long enough for somebody who works with a server, and not so long
 // that a changed server is met with an old schema the next day.
 const toolsKept = time.Hour
+
+// toolsRenewed is how old a list may be of which no other time is noted when it is seen again.
+const toolsRenewed = toolsKept / 4
 
 // memoryVersion is that of the file's form. Files of another form are ignored.
 const memoryVersion = 1
@@ -140,17 +144,15 @@ func (m *memory) learn(change func(*remembered)) {
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	before, err := json.Marshal(m.what)
-	if err != nil {
-		return
-	}
-	change(&m.what)
+	before := m.what
+	change(&m.what) // it puts others in place of lists and maps, and changes none of them
 	m.what.Version = memoryVersion
-	after, err := json.Marshal(m.what)
-	if err != nil || string(before) == string(after) {
+	if reflect.DeepEqual(before, m.what) {
 		return
 	}
-	m.write(m.path, after)
+	if data, err := json.Marshal(m.what); err == nil {
+		m.write(m.path, data)
+	}
 }
 
 // write replaces the file in one step. Only its owner may read it. Where that does not work, nothing is remembered; nor what
@@ -203,8 +205,16 @@ func (m *memory) listed(list List) {
 	if list.Incomplete || list.Unsupported || len(list.Problems) > 0 {
 		return
 	}
-	m.learn(func(r *remembered) { r.Tools, r.ToolsAt = list.Items, time.Now() })
-	m.learnElsewhere(func(r *remembered) { r.Tools, r.ToolsAt = list.Items, time.Now() })
+	now := time.Now()
+	learn := func(r *remembered) {
+		// A list that counts as young for long enough is not written down again for the sake of its time.
+		if sameItems(r.Tools, list.Items) && now.Sub(r.ToolsAt) < toolsRenewed && !r.ToolsAt.After(now) {
+			return
+		}
+		r.Tools, r.ToolsAt = list.Items, now
+	}
+	m.learn(learn)
+	m.learnElsewhere(learn)
 }
 
 // forgetTools drops the list of tools.

@@ -3,6 +3,7 @@ package session
 import (
 	"encoding/json"
 	"maps"
+	"reflect"
 	"strings"
 	"unicode/utf8"
 
@@ -114,8 +115,12 @@ func (m *memory) learnElsewhere(change func(*remembered)) {
 		return
 	}
 	r := m.recallElsewhere()
+	before := r
 	change(&r)
 	r.Version = memoryVersion
+	if reflect.DeepEqual(before, r) {
+		return
+	}
 	if data, err := json.Marshal(r); err == nil {
 		m.write(m.elsewhere, data)
 	}
