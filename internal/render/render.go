@@ -5,10 +5,13 @@
 package render
 
 import (
+	"io"
 	"strings"
 	"unicode/utf8"
 
+	"github.com/charmbracelet/lipgloss"
 	"github.com/charmbracelet/x/ansi"
+	"github.com/muesli/termenv"
 
 	"github.com/mcpctl/mcpctl/internal/iostreams"
 )
@@ -41,28 +44,29 @@ const (
 	Bad
 )
 
-// Paint returns text in the colours of style, or as it is where colours are not wanted. The colours are the first eight of
-// a terminal, which its owner has chosen: nothing has to be asked of it (ECMA-48, 8.3.117).
+// Paint returns text in the colours of style, or as it is where colours are not wanted. The renderer is told its colours, the
+// first eight, which a terminal's owner has chosen, and writes to nowhere: nothing is asked of the terminal.
 func (s Screen) Paint(style Style, text string) string {
 	if !s.Colour || text == "" || style == Plain {
 		return text
 	}
-	code := ""
+	r := lipgloss.NewRenderer(io.Discard)
+	r.SetColorProfile(termenv.ANSI)
+	l := r.NewStyle()
 	switch style {
 	case Strong:
-		code = "1"
+		l = l.Bold(true)
 	case Faint:
-		code = "2"
+		l = l.Faint(true)
 	case Good:
-		code = "32"
+		l = l.Foreground(lipgloss.ANSIColor(termenv.ANSIGreen))
 	case Warning:
-		code = "33"
+		l = l.Foreground(lipgloss.ANSIColor(termenv.ANSIYellow))
 	case Bad:
-		code = "31"
+		l = l.Foreground(lipgloss.ANSIColor(termenv.ANSIRed))
 	case Plain:
 	}
-	// A style never goes over the end of a line, nor over a tab, whose width nobody knows.
-	return "\x1b[" + code + "m" + strings.NewReplacer("\r\n", "", "\n", "", "\t", "    ").Replace(text) + "\x1b[0m"
+	return l.Inline(true).Render(text)
 }
 
 // OneLine returns text for one line of a list: line ends and tabs become spaces, and what could move a cursor or turn
