@@ -47,5 +47,17 @@ shown by mcpctl get NAME, and in the message of a limit that ran out:
 
   no answer within connect_timeout 2s (flag --connect-timeout)
 `)
+	many := crowdFor(0, listEffort(), 2, 1<<20)
+	examined := crowdFor(0, (&doctorOptions{}).effort(), 2, 1<<20)
+	fmt.Fprintf(&b, `
+Many servers
+
+list --check, doctor and tools --all look at several servers at a time. On two
+processors these are %d over HTTP, %d for doctor, and %d commands, each of which
+is a process. One that has not answered after %s gives its place to the next and
+is waited for beside, up to %d, %d for doctor, and %d commands; fewer where fewer
+files may be open (ulimit -n). With --parallel N at most N servers are looked at
+at a time, of any kind (list --check, doctor).
+`, many.web.atWork, examined.web.atWork, many.child.atWork, shortDuration(slowAfter), many.web.underWay, examined.web.underWay, many.child.underWay)
 	return b.String()
 }
