@@ -58,6 +58,10 @@ test: ## Run the tests (no Node, no network beyond this machine)
 readme: ## Follow the README, word by word, in a fresh clone with an empty home
 	$(GO) test -count=1 -v -run '^TestReadmeInAFreshClone$$' ./docs -clone
 
+.PHONY: test-raced
+test-raced: ## Run the tests of the commands with every process under the race detector
+	$(GO) test -timeout 60m -count=1 -parallel $(PARALLEL) -race ./cmd/mcpctl -all-raced
+
 .PHONY: soak
 soak: ## Kill sessions under load for minutes; SOAKFLAGS='-chaos.seed N' does a run again
 	$(GO) test -timeout 30m -count=1 -v -run '^TestChaos' ./pkg/session -chaos.long $(SOAKFLAGS)

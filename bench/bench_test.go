@@ -234,8 +234,8 @@ func TestReadingNamesWhatWasMissed(t *testing.T) {
 
 func TestBenchmarksOfGoAreRead(t *testing.T) {
 	t.Parallel()
-	got, err := benchmarks("goos: linux\nBenchmarkDo/held-2  \t 100\t  1500 ns/op\t 2.0 ratio\t  64 B/op\t  3 allocs/op\nPASS\n")
-	if err != nil || len(got.rows) != 1 || !slices.Equal(got.rows[0], []string{"Do/held", "100", "1.5", "64", "3", "2.0 ratio"}) {
+	got, err := benchmarks("goos: linux\nBenchmarkDo/held-open-2 \t 100\t 1500 mcpctl-ns/op\t 1.2 ratio\t 1250 sdk-ns/op\t 7 lost\t 64 B/op\t 3 allocs/op\nPASS\n")
+	if err != nil || len(got.rows) != 1 || !slices.Equal(got.rows[0], []string{"Do/held-open", "100", "1.5", "1.2", "1.2", "64", "3", "7 lost"}) {
 		t.Errorf("%q, %v", got.rows, err)
 	}
 	if _, err := benchmarks("PASS\n"); err == nil {

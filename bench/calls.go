@@ -187,7 +187,13 @@ func (s setting) theirs(k work) ([]contender, error) {
 	}
 	all[1].steps = [][]string{s.others.command(inspector, args...)}
 
-	return all, s.sessions(k, &all[2], &all[3])
+	if err := s.sessions(k, &all[2], &all[3]); err != nil {
+		return nil, err
+	}
+	if k.tool == "" { // the whole differs from that of a call by next to nothing, and takes long
+		all = all[:3]
+	}
+	return all, nil
 }
 
 // sessions are the two ways to measure mcpc, which does all in sessions that a process of its own holds: the work in a
@@ -216,11 +222,13 @@ func (s setting) sessions(k work, open, whole *contender) error {
 		if c == whole {
 			name += "-whole"
 		}
+		c.kin = mcpc
 		c.env = []string{s.others.path(), "MCPC_HOME_DIR=" + filepath.Join(s.dir, "mcpc")}
 		connect := s.others.command(mcpc, "connect", server, name)
 		do := s.others.command(mcpc, append([]string{name}, words...)...)
 		shut := s.others.command(mcpc, "close", name)
 		if c == whole {
+			c.long = true
 			c.steps = [][]string{connect, do, shut}
 			continue
 		}

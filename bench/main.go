@@ -4,8 +4,8 @@
 //
 //	go run ./bench [-only PART,…] [-quick] [-runs N] [-calls N] [-results FILE] [-strict]
 //
-// The parts are in [parts]. A whole run is kept in bench/RESULTS.md; with -only or -quick nothing is kept, unless -results
-// says where. With -strict the exit code is 1 if an aim was missed.
+// The parts are in [parts]. A whole run is kept in bench/RESULTS.md; with -only or -quick, or after Ctrl-C, nothing is kept,
+// unless -results says where. With -strict the exit code is 1 if an aim was missed.
 package main
 
 import (
@@ -112,6 +112,8 @@ type setting struct {
 	runs, slowRuns int
 	// budget is when no further run of a program begins, if there have been some.
 	budget time.Duration
+	// hurry is when that becomes less, for a whole run to end in time on a slow machine; never if zero.
+	hurry time.Time
 	// calls is how many go through one shell.
 	calls int
 	// quick asks for little: the figures matter less than that all is tried.
@@ -122,8 +124,9 @@ type setting struct {
 
 // The budgets: with the number of runs they keep a whole run below ten minutes on an idle machine of two cores.
 const (
-	slowRuns    = 4
+	slowRuns    = 3
 	budget      = 6 * time.Second
+	untilHurry  = 5 * time.Minute
 	quickRuns   = 3
 	quickCalls  = 100
 	quickBudget = time.Second
@@ -150,6 +153,15 @@ func newSetting(ctx context.Context, dir string, o options) (setting, error) {
 	}
 	s.others, err = findOthers(ctx, modules)
 	return s, err
+}
+
+// nowhere takes the places out of a text that what was measured may have named in what it said: they are nobody's business.
+func (s setting) nowhere(text string) string {
+	places := []string{s.dir, "$DIR"}
+	if s.others.modules != "" {
+		places = append(places, s.others.modules, "node_modules")
+	}
+	return strings.NewReplacer(places...).Replace(text)
 }
 
 func run(ctx context.Context, w io.Writer, o options) (err error) {
@@ -188,22 +200,40 @@ func run(ctx context.Context, w io.Writer, o options) (err error) {
 		return err
 	}
 	begin := time.Now()
+	s.hurry = begin.Add(untilHurry)
+	var failed []error
 	for _, p := range some {
 		if _, err := fmt.Fprintf(both, "## %s\n\n", p.title); err != nil {
 			return err
 		}
-		if err := p.run(ctx, both, s); err != nil {
-			return fmt.Errorf("%s: %w", p.name, err)
+		err := p.run(ctx, both, s)
+		if ctx.Err() != nil {
+			failed = append(failed, fmt.Errorf("%s: %w", p.name, context.Cause(ctx)))
+			break
+		}
+		if err != nil { // the others are worth their time all the same
+			err = fmt.Errorf("%s: %w", p.name, err)
+			failed = append(failed, err)
+			if _, err := io.WriteString(both, wrapped("", "", "Not measured to its end: "+firstLine(err.Error()))+"\n"); err != nil {
+				return err
+			}
+		}
+	}
+	if ctx.Err() != nil {
+		if _, err := io.WriteString(both, "It was ended before all was measured.\n\n"); err != nil {
+			return err
 		}
 	}
 	if _, err := io.WriteString(both, s.found.reading(load(), time.Since(begin))); err != nil {
 		return err
 	}
-	if o.results != "" && (o.resultsGiven || o.only == "" && !o.quick) {
-		// What is measured may name the directory in what it says; where that was is nobody's business.
-		if err := os.WriteFile(o.results, bytes.ReplaceAll(text.Bytes(), []byte(dir), []byte("$DIR")), 0o600); err != nil {
+	if o.results != "" && (o.resultsGiven || o.only == "" && !o.quick && ctx.Err() == nil) {
+		if err := os.WriteFile(o.results, []byte(s.nowhere(text.String())), 0o644); err != nil {
 			return err
 		}
+	}
+	if len(failed) > 0 {
+		return errors.Join(failed...)
 	}
 	if missed := s.found.missed(); o.strict && len(missed) > 0 {
 		return fmt.Errorf("%d aims were missed", len(missed))

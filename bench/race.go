@@ -22,10 +22,14 @@ type contender struct {
 	want string
 	// slow is set for what takes seconds, and is run less often.
 	slow bool
+	// long is set for what takes so long that its first run counts, too.
+	long bool
 	// floor is set for what all are compared with from below, and gauge for the one whose figures are 1.
 	floor, gauge bool
 	// prepare and finish stand around all runs, before before each; none of them is measured.
 	prepare, before, finish func(context.Context) error
+	// kin is a name that it shares with those that cannot work either if it does not.
+	kin string
 	// excused is why it does not take part.
 	excused string
 }
@@ -120,11 +124,7 @@ func (s setting) race(ctx context.Context, all []contender) (results []result, e
 	for round := range 1 + max(s.runs, s.slowRuns) {
 		for i := range results {
 			r := &results[i]
-			most := s.runs
-			if r.slow {
-				most = s.slowRuns
-			}
-			if r.excused != "" || len(r.all) >= most || len(r.all) >= leastRuns && spent[i] > s.budget {
+			if r.excused != "" || s.enough(*r, spent[i]) {
 				continue
 			}
 			begin := time.Now()
@@ -134,9 +134,14 @@ func (s setting) race(ctx context.Context, all []contender) (results []result, e
 				return nil, context.Cause(ctx)
 			case err != nil && r.slow:
 				r.excused = reason(err)
+				for j := range results {
+					if other := &results[j]; r.kin != "" && other.kin == r.kin && len(other.all) == 0 {
+						other.excused = r.excused
+					}
+				}
 			case err != nil:
 				return nil, fmt.Errorf("%s: %w", r.name, err)
-			case round > 0: // the first one filled the caches of the file system
+			case round > 0 || r.long: // the first one filled the caches of the file system
 				r.all = append(r.all, f)
 				spent[i] += time.Since(begin)
 			}
@@ -152,8 +157,28 @@ func (s setting) race(ctx context.Context, all []contender) (results []result, e
 	return results, nil
 }
 
-// leastRuns are done of each, however long they take.
-const leastRuns = 3
+// At least so many runs of each are done, however long they take: of a program that takes milliseconds, and of one that
+// takes seconds.
+const (
+	leastRuns     = 3
+	leastSlowRuns = 2
+)
+
+// enough reports whether one has been run as often as it is worth.
+func (s setting) enough(r result, spent time.Duration) bool {
+	most, least := s.runs, leastRuns
+	if r.slow {
+		most, least = s.slowRuns, leastSlowRuns
+	}
+	budget := s.budget
+	if !s.hurry.IsZero() && time.Now().After(s.hurry) {
+		budget /= 4
+		if r.slow {
+			least = 1
+		}
+	}
+	return len(r.all) >= most || len(r.all) >= least && spent > budget
+}
 
 // first does one run, the very first one behind what prepares it.
 func (s setting) first(ctx context.Context, r *result, first bool) (figures, error) {

@@ -160,11 +160,11 @@ func (s setting) head(ctx context.Context) (string, error) {
 		return "", err
 	}
 	for _, line := range []string{
-		fmt.Sprintf("The programs of one table take turns. After one run of each that does not count, each is run %d times, those of Node %d times, but fewer (at least %d) once all its runs have taken %s. Shown are medians, the quartiles of the time, and the ratio to the first line, which is mcpctl.", s.runs, s.slowRuns, leastRuns, s.budget),
+		fmt.Sprintf("The programs of one table take turns. After one run of each that does not count, each is run %d times, those of Node %d times, but fewer once all its runs have taken %s, or less than that when %s are over. Shown are medians, the quartiles of the time, and the ratio to the first line, which is mcpctl.", s.runs, s.slowRuns, s.budget, untilHurry),
 		"ms is from the start of the process to its end. CPU ms is its time in user and system mode, with that of the children it waited for: over stdio, the server's. MiB is the peak resident memory of the process alone, over HTTP and at start-up exactly, over stdio as looked up while it ran (on Linux; elsewhere that of the largest child if that is larger).",
 		"mcpctl is used as it is day by day: an entry of the configuration, with what it remembers of the server from earlier runs. \"Nothing cached\" is a URL or a command that it has never seen, and an empty cache.",
 		"bare go-sdk connects, lists or calls, prints and closes, in 70 lines. It is the floor.",
-		"mcpc does its work in a session that a process of its own holds. \"Session open\" is one command in such a session, whose opening and whose process are not in the figures; \"connect to close\" is all three commands, and closing waits a second. Over stdio it takes a server from a file only; the others take all on the command line.",
+		"mcpc does its work in a session that a process of its own holds. \"Session open\" is one command in such a session, whose opening and whose process are not in the figures; \"connect to close\" is all three commands, and closing waits a second. Over stdio it takes a server from a file only; the others take all on the command line. The whole is measured for calls only.",
 		"What is on the wire was counted in runs of their own: over HTTP by a proxy, headers included; over stdio by a program between client and server.",
 	} {
 		b.WriteString(wrapped("", "", line) + "\n")

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os/exec"
+	"strconv"
 	"strings"
 )
 
@@ -26,30 +27,35 @@ func benchSession(ctx context.Context, w io.Writer, s setting) error {
 	return t.write(w)
 }
 
-// benchmarks reads what go test -bench says. Figures of a benchmark's own stand in the last column.
+// benchmarks reads what go test -bench says of work that is done in two ways in turn. Other figures stand in the last column.
 func benchmarks(out string) (table, error) {
-	t := table{heads: []string{"benchmark", "runs", "us", "B", "allocs", "more"}, wide: true}
+	t := table{heads: []string{"benchmark", "runs", "mcpctl us", "SDK us", "ratio", "B", "allocs", "more"}, wide: true}
 	for line := range strings.Lines(out) {
 		words := strings.Fields(line)
 		if len(words) < 4 || !strings.HasPrefix(words[0], "Benchmark") {
 			continue
 		}
-		name, _, _ := strings.Cut(strings.TrimPrefix(words[0], "Benchmark"), "-")
+		name := strings.TrimPrefix(words[0], "Benchmark")
+		if i := strings.LastIndexByte(name, '-'); i > 0 { // the number of CPUs
+			name = name[:i]
+		}
 		cells := map[string]string{}
 		var more []string
 		for i := 2; i+1 < len(words); i += 2 {
-			switch words[i+1] {
-			case "ns/op", "B/op", "allocs/op":
-				cells[words[i+1]] = words[i]
+			switch unit := words[i+1]; unit {
+			case "ratio", "B/op", "allocs/op":
+				cells[unit] = words[i]
+			case "ns/op", "mcpctl-ns/op", "sdk-ns/op":
+				ns, err := strconv.ParseFloat(words[i], 64)
+				if err != nil {
+					return table{}, fmt.Errorf("%q: %w", line, err)
+				}
+				cells[strings.TrimPrefix(unit, "mcpctl-")] = number(ns / 1000)
 			default:
-				more = append(more, words[i]+" "+words[i+1])
+				more = append(more, words[i]+" "+unit)
 			}
 		}
-		var ns float64
-		if _, err := fmt.Sscan(cells["ns/op"], &ns); err != nil {
-			return table{}, fmt.Errorf("%q: %w", line, err)
-		}
-		t.row(name, words[1], number(ns/1000), cells["B/op"], cells["allocs/op"], strings.Join(more, ", "))
+		t.row(name, words[1], cells["ns/op"], cells["sdk-ns/op"], cells["ratio"], cells["B/op"], cells["allocs/op"], strings.Join(more, ", "))
 	}
 	if len(t.rows) == 0 {
 		return table{}, fmt.Errorf("no benchmark in %q", tail(out))

@@ -6,7 +6,6 @@ import (
 	"archive/tar"
 	"archive/zip"
 	"bytes"
-	"compress/gzip"
 	"crypto/sha256"
 	"encoding/json"
 	"errors"
@@ -171,25 +170,23 @@ func untar(t *testing.T, r io.Reader) places {
 
 func untarFile(t *testing.T, name string) places {
 	t.Helper()
-	f, err := os.Open(name)
+	data, err := os.ReadFile(name)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer f.Close()
-	z, err := gzip.NewReader(f)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return untar(t, z)
+	return untar(t, gunzip(t, data))
 }
 
 func unzipFile(t *testing.T, name string) places {
 	t.Helper()
-	z, err := zip.OpenReader(name)
+	data, err := os.ReadFile(name)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer z.Close()
+	z, err := zip.NewReader(bytes.NewReader(data), int64(len(data)))
+	if err != nil {
+		t.Fatal(err)
+	}
 	found := places{}
 	for _, f := range z.File {
 		r, err := f.Open()
@@ -235,7 +232,7 @@ func (p places) check(t *testing.T, d dist, want map[string]fs.FileMode) {
 // pages are the names of the man pages, from what was generated for the archives.
 func pages(t *testing.T) []string {
 	t.Helper()
-	found, err := filepath.Glob("../build/man/*.1")
+	found, err := filepath.Glob("../build/man/*.[1-9]")
 	if err != nil || len(found) < 20 {
 		t.Fatalf("build/man has %d pages, %v", len(found), err)
 	}
@@ -357,4 +354,13 @@ func TestCask(t *testing.T) {
 			t.Errorf("%s is missing in\n%s", want, cask)
 		}
 	}
+}
+
+// clean is an environment in which nothing of the person who runs the test is found.
+func clean(home string) []string {
+	env := []string{"HOME=" + home, "LC_ALL=C.UTF-8", "LANG=C.UTF-8"}
+	for _, kind := range []string{"CONFIG", "CACHE", "STATE", "DATA"} {
+		env = append(env, "XDG_"+kind+"_HOME="+filepath.Join(home, strings.ToLower(kind)))
+	}
+	return env
 }

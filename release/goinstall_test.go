@@ -45,26 +45,42 @@ func says(t *testing.T, program string) versionOf {
 	return v
 }
 
-// clone returns a clone of what is committed, with a tag.
+// clone returns a clone of what is committed, with a tag, and what its commit is called and when it was made.
 func clone(t *testing.T, tag string) (dir, commit, date string) {
 	t.Helper()
 	dir = filepath.Join(t.TempDir(), "mcpctl")
 	command(t, ".", nil, "git", "clone", "-q", "--no-local", "..", dir)
-	git := func(args ...string) string {
-		return command(t, dir, nil, "git", append([]string{"-c", "user.name=A", "-c", "user.email=a@example.com"}, args...)...)
+	for old := range strings.FieldsSeq(git(t, dir, "tag", "--points-at", "HEAD")) {
+		git(t, dir, "tag", "-d", old)
 	}
-	for _, old := range strings.Fields(git("tag", "--points-at", "HEAD")) {
-		git("tag", "-d", old)
-	}
-	git("tag", "-a", "-m", tag, tag)
-	return dir, git("rev-parse", "HEAD"), command(t, dir, []string{"TZ=UTC"}, "git", "log", "-1", "--format=%cd", "--date=format-local:%Y-%m-%dT%H:%M:%SZ")
+	git(t, dir, "tag", "-a", "-m", tag, tag)
+	commit, date = head(t, dir)
+	return dir, commit, date
+}
+
+// commitAfter adds a commit.
+func commitAfter(t *testing.T, dir string) (commit, date string) {
+	t.Helper()
+	git(t, dir, "commit", "-q", "--allow-empty", "-m", "Something")
+	return head(t, dir)
+}
+
+func head(t *testing.T, dir string) (commit, date string) {
+	t.Helper()
+	date = command(t, dir, []string{"TZ=UTC"}, "git", "log", "-1", "--format=%cd", "--date=format-local:%Y-%m-%dT%H:%M:%SZ")
+	return git(t, dir, "rev-parse", "HEAD"), date
+}
+
+func git(t *testing.T, dir string, args ...string) string {
+	t.Helper()
+	return command(t, dir, nil, "git", append([]string{"-c", "user.name=A", "-c", "user.email=a@example.com"}, args...)...)
 }
 
 // TestGoInstall installs the module as people do, with the tag v1.2.3 on what is committed: the toolchain fetches it with git
 // where it thinks GitHub is, makes the module's archive with all its rules, and compiles that. Other modules are taken from
 // the module cache of this machine.
 func TestGoInstall(t *testing.T) {
-	repository, commit, date := clone(t, "v1.2.3")
+	repository, _, _ := clone(t, "v1.2.3")
 	cache := filepath.Join(command(t, ".", nil, "go", "env", "GOMODCACHE"), "cache", "download")
 	gopath := t.TempDir()
 	env := []string{
@@ -90,8 +106,8 @@ func TestGoInstall(t *testing.T) {
 	if *one {
 		return // what follows compiles all of mcpctl once more
 	}
-	// The module has no tag then: its version is made of the commit, and that is what is told.
-	command(t, repository, nil, "git", "tag", "-d", "v1.2.3")
+	// A commit after the tag has a version that is made of it, and that is what is told.
+	commit, date := commitAfter(t, repository)
 	command(t, gopath, env, "go", "install", "github.com/mcpctl/mcpctl/cmd/mcpctl@"+commit)
 	if v := says(t, program); !strings.HasSuffix(v.Mcpctl, "-"+commit[:12]) || v.Commit != commit[:12] || v.Date != date {
 		t.Errorf("installed @%s it says %+v, want the commit and %s", commit, v, date)

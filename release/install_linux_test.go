@@ -184,7 +184,7 @@ func TestDebInEmptyRoot(t *testing.T) {
 
 	t.Run("man pages", func(t *testing.T) {
 		groff := needs(t, "groff")
-		found, err := filepath.Glob(filepath.Join(root, "usr/share/man/man1/*.1.gz"))
+		found, err := filepath.Glob(filepath.Join(root, "usr/share/man/man*/*.gz"))
 		if err != nil || len(found) != len(pages(t)) {
 			t.Fatalf("%d pages, %v", len(found), err)
 		}

@@ -31,11 +31,12 @@ func installed(t *testing.T, format string) map[string]fs.FileMode {
 	if format == "deb" {
 		want["usr/share/doc/mcpctl/copyright"] = 0o644
 		want["usr/share/doc/mcpctl/changelog.Debian.gz"] = 0o644
+		want["usr/share/lintian/overrides/mcpctl"] = 0o644
 	} else {
 		want["usr/share/licenses/mcpctl/LICENSE"] = 0o644
 	}
 	for _, page := range pages(t) {
-		want["usr/share/man/man1/"+page+".gz"] = 0o644
+		want["usr/share/man/man"+page[len(page)-1:]+"/"+page+".gz"] = 0o644
 	}
 	return want
 }

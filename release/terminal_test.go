@@ -89,15 +89,6 @@ func startShell(t *testing.T, name, root string) *shell {
 	return s
 }
 
-// clean is an environment in which nothing of the person who runs the test is found.
-func clean(home string) []string {
-	env := []string{"HOME=" + home, "LC_ALL=C.UTF-8", "LANG=C.UTF-8"}
-	for _, kind := range []string{"CONFIG", "CACHE", "STATE", "DATA"} {
-		env = append(env, "XDG_"+kind+"_HOME="+filepath.Join(home, strings.ToLower(kind)))
-	}
-	return env
-}
-
 // waitFor waits for something new on the terminal, and returns what the expression has found.
 func (s *shell) waitFor(e *regexp.Regexp) []string {
 	s.t.Helper()

@@ -64,7 +64,7 @@ func (f *answerFlags) registerAnswers(flags *pflag.FlagSet) {
 	flags.StringVar(&f.elicit, "elicit", "", "what to do with a form or a page: the `action` accept, decline or cancel")
 	listVar(flags, &f.elicitSet, "elicit-set", "accept, with this `key=value` in the form; repeatable; values that are not given are the form's defaults")
 	flags.StringVar(&f.sampleWith, "sample-with", "", "run this `command` when a model is wanted: the request comes as JSON on its stdin; its stdout is the answer, text or a JSON object with content")
-	listVar(flags, &f.roots, "root", "let the server know of this `dir`, or file:// URI; DIR=NAME gives it a name; repeatable")
+	listVar(flags, &f.roots, "root", "let the server know of the directory `DIR`, or a file:// URI; DIR=NAME gives it a name; repeatable")
 }
 
 // answers answers what the servers of a run ask.

@@ -67,7 +67,7 @@ at the server then, since the task may belong to it.`,
 		flags.BoolVar(&o.noValidate, "no-validate", false, "send what is written, whatever the schema says")
 		flags.BoolVar(&o.dryRun, "dry-run", false, "show the arguments, and call nothing")
 		flags.BoolVar(&o.retryUnsafe, "retry-unsafe", false, "repeat a call that may have been executed")
-		flags.StringVar(&o.save, "save", "", "save images, audio and resources in `dir`")
+		flags.StringVar(&o.save, "save", "", "save images, audio and resources in the directory `DIR`")
 		flags.BoolVar(&o.detach, "detach", false, "run it as a task, print the task's id, and do not wait")
 		o.contentFlags.register(a, cmd)
 		o.interactionFlags.register(flags)

@@ -9,6 +9,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/mcpctl/mcpctl/internal/manpage"
+	"github.com/mcpctl/mcpctl/internal/render"
 	"github.com/mcpctl/mcpctl/pkg/config"
 	"github.com/mcpctl/mcpctl/pkg/probe"
 )
@@ -129,8 +131,38 @@ func (a *app) writeHelp(text string) error {
 	if a.shell != nil && !a.shell.talking && a.json() {
 		return a.writeDocument(helpDocument{Version: documentVersion, Help: a.shell.explain(text)})
 	}
-	_, err := io.WriteString(a.io.Out, a.shell.explain(text))
+	text = a.shell.explain(text)
+	if width := a.io.Width(); width < helpWidth && a.io.StdoutTTY() {
+		text = narrowHelp(text, width)
+	}
+	_, err := io.WriteString(a.io.Out, text)
 	return err
+}
+
+// narrowHelp sets help anew for a terminal that is narrower than what it was written for: paragraphs are wrapped, and what
+// a term means comes below it. Lines to paste stay whole.
+func narrowHelp(text string, width int) string {
+	var b strings.Builder
+	title := false // what follows belongs to it
+	for i, block := range manpage.Blocks(text) {
+		if i > 0 && !title {
+			b.WriteString("\n")
+		}
+		title = strings.HasSuffix(block.Text, ":")
+		switch {
+		case block.Items != nil:
+			for _, item := range block.Items {
+				b.WriteString("  " + item.Term + "\n" + render.Wrap(item.Text, width, "      ") + "\n")
+			}
+		case block.Lines != nil && isFlagNames(block.Lines):
+			b.WriteString(render.Wrap(strings.Join(block.Lines, " "), width, "  ") + "\n")
+		case block.Lines != nil:
+			b.WriteString("  " + strings.Join(block.Lines, "\n  ") + "\n")
+		default:
+			b.WriteString(render.Wrap(block.Text, width, "") + "\n")
+		}
+	}
+	return b.String()
 }
 
 // helpText returns the help of a command.
@@ -179,7 +211,7 @@ func usageText(cmd *cobra.Command) string {
 	}
 	var list strings.Builder
 	for _, t := range topics() {
-		fmt.Fprintf(&list, "  %-13s %s\n", t.name, t.short)
+		fmt.Fprintf(&list, "  %-14s %s\n", t.name, t.short)
 	}
 	section("Topics, with mcpctl help TOPIC:", list.String())
 	return b.String()
@@ -255,10 +287,10 @@ func placeholder(f *pflag.Flag) (value, usage string) {
 		return "", strings.ReplaceAll(f.Usage, "`", "")
 	}
 	value, usage = pflag.UnquoteUsage(f)
-	switch f.Name {
-	case "transport":
+	switch {
+	case f.Name == "transport" && strings.HasPrefix(f.Usage, "one of"):
 		return "KIND", "how it is reached (" + strings.Join(transportNames(), ", ") + ")"
-	case "color":
+	case f.Name == "color":
 		return "WHEN", "when to use colours (" + strings.Join(colorNames(), ", ") + ")"
 	}
 	if value == strings.ToLower(value) {
@@ -337,6 +369,16 @@ func flagNames(flags *pflag.FlagSet) string {
 		column += 1 + len(word)
 	})
 	return b.String()
+}
+
+// isFlagNames reports whether lines are what flagNames writes.
+func isFlagNames(lines []string) bool {
+	for word := range strings.FieldsSeq(strings.Join(lines, " ")) {
+		if !strings.HasPrefix(word, "--") {
+			return false
+		}
+	}
+	return true
 }
 
 const topicExitCodes = `Exit codes

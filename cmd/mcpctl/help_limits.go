@@ -20,9 +20,9 @@ either, these hold:
 
 `)
 	row := func(l session.Limit, meaning ...string) {
-		fmt.Fprintf(&b, "  %-18s %-6s %s\n", l.Flag(), shortDuration(l.Value), meaning[0])
+		fmt.Fprintf(&b, "  %-22s  %s\n", l.Flag()+" "+shortDuration(l.Value), meaning[0])
 		for _, line := range meaning[1:] {
-			fmt.Fprintf(&b, "  %-18s %-6s %s\n", "", "", line)
+			fmt.Fprintf(&b, "  %-22s  %s\n", "", line)
 		}
 	}
 	row(url.Connect, "everything up to a usable session; "+shortDuration(download.Connect.Value)+" for",

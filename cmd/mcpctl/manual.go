@@ -227,11 +227,9 @@ func seeAlso(cmd *cobra.Command) string {
 	return strings.Join(append(names, topicReference("exit-codes")), ", ")
 }
 
-// mention is where a text names a command or a topic.
-var mention = regexp.MustCompile(`mcpctl (help )?([a-z-]+)`)
-
 // mentioned returns the pages of the commands and topics that a text names, but for those that are known and for itself.
 func mentioned(root *cobra.Command, text string, known []string, itself string) []string {
+	mention := regexp.MustCompile(`mcpctl (help )?([a-z-]+)`)
 	var names []string
 	for _, m := range mention.FindAllStringSubmatch(strings.Join(strings.Fields(text), " "), -1) {
 		name := reference("mcpctl-"+m[2], manCommands)

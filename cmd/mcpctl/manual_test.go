@@ -143,3 +143,50 @@ func TestManualFits(t *testing.T) {
 		}
 	}
 }
+
+// TestHelpIsNarrow holds that help on a narrow terminal says the same words, and that only lines to paste are wider than it.
+func TestHelpIsNarrow(t *testing.T) {
+	t.Parallel()
+	const columns = 40
+	a, root := newTestApp(t)
+	call, _, err := root.Find([]string{"call"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	texts := []string{helpText(root), helpText(call)}
+	for _, topic := range topics() {
+		texts = append(texts, topic.text())
+	}
+	for _, text := range texts {
+		narrow := narrowHelp(text, columns)
+		words := func(s string) []string {
+			return slices.DeleteFunc(strings.Fields(s), func(w string) bool { return w == "key" || w == "meaning" })
+		}
+		if !slices.Equal(words(narrow), words(text)) {
+			t.Errorf("the words differ:\n%s", narrow)
+		}
+		for line := range strings.Lines(narrow) {
+			line = strings.TrimRight(line, "\n")
+			if utf8.RuneCountInString(line) > columns && !strings.HasPrefix(line, "  ") {
+				t.Errorf("%d columns: %s", utf8.RuneCountInString(line), line)
+			}
+		}
+	}
+	var out bytes.Buffer
+	a.io.Out = &out
+	for _, tt := range []struct {
+		columns int
+		tty     bool
+		narrow  bool
+	}{{columns, true, true}, {columns, false, false}, {100, true, false}} {
+		out.Reset()
+		a.io.SetTTY(false, tt.tty, false)
+		a.io.SetWidth(tt.columns)
+		if err := a.writeHelp(topicExitCodes); err != nil {
+			t.Fatal(err)
+		}
+		if narrow := out.String() != topicExitCodes; narrow != tt.narrow {
+			t.Errorf("%d columns, a terminal %t: narrow %t", tt.columns, tt.tty, narrow)
+		}
+	}
+}

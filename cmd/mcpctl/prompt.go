@@ -45,7 +45,7 @@ with their role above them.`,
 	return a.withFlags(cmd, func(flags *pflag.FlagSet) {
 		flags.StringVar(&o.args, "args", "", "all arguments as one `JSON` object, or @FILE, or -")
 		flags.BoolVar(&o.noValidate, "no-validate", false, "send what is written, whatever the server lists")
-		flags.StringVar(&o.save, "save", "", "save images, audio and resources in `dir`")
+		flags.StringVar(&o.save, "save", "", "save images, audio and resources in the directory `DIR`")
 		o.contentFlags.register(a, cmd)
 		o.interactionFlags.register(flags)
 		o.serverFlags.register(flags)

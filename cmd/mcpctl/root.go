@@ -145,7 +145,7 @@ func (a *app) globalFlags(flags *pflag.FlagSet) {
 	flags.BoolVar(&g.json, "json", false, "short for -o json")
 	flags.StringVarP(&g.jq, "jq", "q", "", "filter the JSON with a jq `expression`; strings come out raw")
 	flags.CountVarP(&g.verbose, "verbose", "v", "tell more on stderr; twice for debugging")
-	flags.StringVar(&g.trace, "trace", "", "write what goes over the wire to `file`; - is stderr")
+	flags.StringVar(&g.trace, "trace", "", "write what goes over the wire to `FILE`; - is stderr")
 	flags.StringVar(&g.color, "color", "", "when to use colours: `auto`, always or never")
 	flags.BoolVar(&g.noInput, "no-input", false, "never ask anything")
 }

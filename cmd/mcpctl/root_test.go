@@ -114,7 +114,11 @@ func TestPlaceholdersInHelpAreNoValues(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		help := helpText(root) + helpText(call) + helpText(doctor) + topicConnecting()
+		list, _, err := root.Find([]string{"list"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		help := helpText(root) + helpText(call) + helpText(doctor) + helpText(list) + topicConnecting()
 		for _, want := range []string{
 			"\n  -t, --transport KIND     how it is reached (auto, http, sse, stdio)\n",
 			"\n      --color WHEN      when to use colours (auto, always, never)\n",
@@ -123,6 +127,7 @@ func TestPlaceholdersInHelpAreNoValues(t *testing.T) {
 			"\n      --kill-session[=N]      kill",
 			"\n  -e, --env NAME=value        set",
 			"\n      --cwd DIR ",
+			"\n  -t, --transport TRANSPORT   only those with this transport; repeatable\n",
 			"\n      --parallel N            examine at most N servers at a time",
 		} {
 			if !strings.Contains(help, want) {

@@ -76,7 +76,7 @@ func (f *entryFlags) registerEntry(flags *pflag.FlagSet) {
 	listVarP(flags, &f.env, "env", "e", "set `NAME=value` for the command, or pass on NAME")
 	flags.StringVar(&f.inheritEnv, "inherit-env", "", "pass on the whole environment, or these `names`")
 	flags.Lookup("inherit-env").NoOptDefVal = inheritAll
-	flags.StringVar(&f.cwd, "cwd", "", "start the command in this `dir`")
+	flags.StringVar(&f.cwd, "cwd", "", "start the command in the directory `DIR`")
 	flags.VarP(&f.transport, "transport", "t", "one of `auto`, http, sse, stdio")
 	flags.StringVar(&f.protocol, "protocol", "", "speak this protocol `version`")
 	f.registerNetwork(flags)

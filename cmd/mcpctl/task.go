@@ -49,7 +49,7 @@ Some servers keep a task only for the session that made it, or for a while.`,
 	return a.withFlags(cmd, func(flags *pflag.FlagSet) {
 		flags.BoolVar(&o.status, "status", false, "tell how the task stands, and do not wait")
 		flags.BoolVar(&o.cancel, "cancel", false, "ask the server to end the task")
-		flags.StringVar(&o.save, "save", "", "save images, audio and resources in `dir`")
+		flags.StringVar(&o.save, "save", "", "save images, audio and resources in the directory `DIR`")
 		o.contentFlags.register(a, cmd)
 		o.interactionFlags.register(flags)
 		o.serverFlags.register(flags)

@@ -65,7 +65,7 @@ func (p Page) WriteTo(w io.Writer) (int64, error) {
 		}
 		fmt.Fprintf(&b, "%s %s\n", macro, quote(part.Title))
 		first := true
-		for _, block := range blocks(part.Text) {
+		for _, block := range Blocks(part.Text) {
 			block.write(&b, first)
 			first = false
 		}
@@ -81,22 +81,23 @@ func (i Item) write(b *strings.Builder) {
 	fmt.Fprintf(b, ".TP\n\\fB%s\\fP\n%s", escape(i.Term), filled(i.Text))
 }
 
-// block is a paragraph, a list, or lines that are shown as they stand.
-type block struct {
-	text  string
-	items []Item
-	lines []string
+// Block is a part of a text in the shape of the help: a paragraph, a list, or lines that are shown as they stand. One of the
+// three is set.
+type Block struct {
+	Text  string
+	Items []Item
+	Lines []string
 }
 
-func (k block) write(b *strings.Builder, first bool) {
+func (k Block) write(b *strings.Builder, first bool) {
 	switch {
-	case k.items != nil:
-		for _, item := range k.items {
+	case k.Items != nil:
+		for _, item := range k.Items {
 			item.write(b)
 		}
-	case k.lines != nil:
+	case k.Lines != nil:
 		widest := 0
-		for _, l := range k.lines {
+		for _, l := range k.Lines {
 			widest = max(widest, utf8.RuneCountInString(l))
 		}
 		if !first {
@@ -107,7 +108,7 @@ func (k block) write(b *strings.Builder, first bool) {
 			fmt.Fprintf(b, ".in %dn\n", wideIndent)
 		}
 		b.WriteString(".nf\n")
-		for _, l := range k.lines {
+		for _, l := range k.Lines {
 			b.WriteString(line(l) + "\n")
 		}
 		b.WriteString(".fi\n")
@@ -118,7 +119,7 @@ func (k block) write(b *strings.Builder, first bool) {
 		if !first {
 			b.WriteString(".PP\n")
 		}
-		b.WriteString(filled(k.text))
+		b.WriteString(filled(k.Text))
 	}
 }
 
@@ -126,15 +127,15 @@ func (k block) write(b *strings.Builder, first bool) {
 const heading = "meaning"
 
 // listLine is a line of a list: the term, two spaces or more, and what it means.
-var listLine = regexp.MustCompile(`^( +)(\S+(?: \S+)*?)  +([^\s#].*)$`)
+func listLine() *regexp.Regexp { return regexp.MustCompile(`^( +)(\S+(?: \S+)*?)  +([^\s#].*)$`) }
 
-// blocks takes a text apart.
-func blocks(text string) []block {
-	var all []block
+// Blocks takes a text apart.
+func Blocks(text string) []Block {
+	var all []Block
 	var margin, indented []string
 	flush := func() {
 		if len(margin) > 0 {
-			all = append(all, block{text: strings.Join(margin, " ")})
+			all = append(all, Block{Text: strings.Join(margin, " ")})
 		}
 		if len(indented) > 0 {
 			all = append(all, indentedBlock(indented))
@@ -163,9 +164,9 @@ func blocks(text string) []block {
 }
 
 // indentedBlock says what indented lines are.
-func indentedBlock(lines []string) block {
+func indentedBlock(lines []string) Block {
 	if items := list(lines); items != nil {
-		return block{items: items}
+		return Block{Items: items}
 	}
 	least := width
 	for _, l := range lines {
@@ -175,17 +176,17 @@ func indentedBlock(lines []string) block {
 	for i, l := range lines {
 		shown[i] = l[least:]
 	}
-	return block{lines: shown}
+	return Block{Lines: shown}
 }
 
 // list returns the items of lines that are a list, nil for others. A term that is long has its line for itself; what goes
 // on is indented by four columns at least. Three columns are a table, which is shown as it stands.
 func list(lines []string) []Item {
 	var items []Item
-	terms := termIndents(lines)
+	terms, pattern := termIndents(lines), listLine()
 	for _, l := range lines {
 		at := indent(l)
-		match := listLine.FindStringSubmatch(l)
+		match := pattern.FindStringSubmatch(l)
 		switch {
 		case match != nil && terms[at]:
 			if strings.Contains(strings.TrimSpace(match[3]), "  ") {

@@ -403,34 +403,6 @@ func (a *Authorizer) keep(ctx context.Context, r Record) error {
 	return a.o.Store.Save(ctx, r)
 }
 
-// Login asks for authorization whatever there is already, as the command login does: it finds the challenge by itself if
-// refusal is nil. Nobody is asked if what it would bring could not be kept. What it brings is kept when a request has been accepted. The failure is an [*Error].
-func (a *Authorizer) Login(ctx context.Context, refusal *transport.Refusal) error {
-	if a.endpoint == nil {
-		return failure(StepChallenge, Config, nil, "the server has no URL to log in to")
-	}
-	if s := a.o.Store; s != nil {
-		if err := s.Ready(ctx, a.o.Server.URL); err != nil {
-			return err
-		}
-	}
-	d := demand{explicit: true}
-	if refusal != nil {
-		d.refusal = *refusal
-	} else if r, err := a.knock(ctx); err != nil {
-		return err
-	} else {
-		d.refusal = r
-	}
-	d.challenge, d.asks = bearer(d.refusal.Challenges)
-	d.wider = wantsScopes(d.refusal.Status, d.challenge)
-	a.Forgive()
-	a.mu.Lock()
-	a.held = nil
-	a.mu.Unlock()
-	return a.once(ctx, wish{seen: a.flowsDone()}, func(ctx context.Context, f *attempt) (*brought, error) { return a.flow(ctx, f, d) })
-}
-
 // Forgive forgets a login that failed: the next refusal may ask the person again.
 func (a *Authorizer) Forgive() {
 	a.mu.Lock()

@@ -851,6 +851,22 @@ func (x *roundTrip) listening(resp *http.Response) (*http.Response, error) {
 	return resp, nil
 }
 
+// heard takes note of what has come on a stream that no request waits for, and returns it as the SDK gets it, ok false for
+// what is no message.
+func (h *HTTP) heard(event []byte) (data []byte, ok bool) {
+	data = splitBatch(event)[0]
+	e, ok := parseEnvelope(data)
+	if !ok {
+		return nil, false
+	}
+	if e.isResponse() {
+		data = h.deliver(e, data)
+	}
+	h.opts.Notify.notify(e)
+	h.Odd.heard(e)
+	return carried(e, data), true
+}
+
 // legacyStream makes the answer's body the stream that carries everything the server says.
 func (x *roundTrip) legacyStream(resp *http.Response) {
 	h := x.h
@@ -862,17 +878,11 @@ func (x *roundTrip) legacyStream(resp *http.Response) {
 			}
 			return ev, true, nil
 		}
-		data := splitBatch(ev.data)[0]
-		e, ok := parseEnvelope(data)
+		data, ok := h.heard(ev.data)
 		if !ok {
 			return ev, false, nil
 		}
-		if e.isResponse() {
-			data = h.deliver(e, data)
-		}
-		h.opts.Notify.notify(e)
-		h.Odd.heard(e)
-		ev.name, ev.data = "message", carried(e, data)
+		ev.name, ev.data = "message", data
 		return ev, true, nil
 	}
 	onEnd := func(err error) {

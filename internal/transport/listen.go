@@ -143,17 +143,8 @@ func (h *HTTP) listenOnce(header http.Header, w io.Writer) (opened bool, retry t
 		if ev.name != "" && ev.name != "message" {
 			return ev, false, nil
 		}
-		data := splitBatch(ev.data)[0]
-		e, ok := parseEnvelope(data)
-		if !ok {
-			return ev, false, nil
-		}
-		if e.isResponse() {
-			data = h.deliver(e, data)
-		}
-		h.opts.Notify.notify(e)
-		h.Odd.heard(e)
-		return sseEvent{data: carried(e, data)}, true, nil // the SDK is not to resume anything
+		data, ok := h.heard(ev.data)
+		return sseEvent{data: data}, ok, nil // the SDK is not to resume anything
 	}, func(error) {})
 	_, err = io.Copy(w, body)
 	if err == nil {

@@ -128,6 +128,9 @@ func (l lookup) advise(e *commandError, dirs []string) string {
 	if windowsPath().MatchString(l.name) && runtime.GOOS != "windows" {
 		return "that is a path of Windows, and this is " + runtime.GOOS
 	}
+	if name := strings.ToLower(l.name); (name == "cmd" || name == "cmd.exe") && runtime.GOOS != "windows" {
+		return "that is the shell of Windows, and this is " + runtime.GOOS + ": the command is what follows /c"
+	}
 	if path, ours := l.elsewhere(dirs); path != "" {
 		e.evidence = append(e.evidence, "found at "+path)
 		if _, own := l.own["PATH"]; own && ours {

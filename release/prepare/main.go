@@ -56,8 +56,9 @@ func prepare(ctx context.Context, out, version, date string) error {
 		"changelog.gz":           zipped(changes),
 		"changelog.Debian.gz":    zipped(debianChangelog(version, at)),
 		"copyright":              []byte(debianCopyright),
+		"lintian-overrides":      []byte(lintianOverrides),
 	}
-	pages, err := filepath.Glob(filepath.Join(out, "man", "*.1"))
+	pages, err := filepath.Glob(filepath.Join(out, "man", "*.[1-9]"))
 	if err != nil {
 		return err
 	}
@@ -106,7 +107,8 @@ func zipped(data []byte) []byte {
 func debianChangelog(version string, at time.Time) []byte {
 	return fmt.Appendf(nil, `mcpctl (%s-1) stable; urgency=medium
 
-  * Release %s. What changed: /usr/share/doc/mcpctl/changelog.gz
+  * Release %s.
+    What changed: /usr/share/doc/mcpctl/changelog.gz
 
  -- The mcpctl authors <mcpctl@users.noreply.github.com>  %s
 `, strings.Replace(version, "-", "~", 1), version, at.UTC().Format(time.RFC1123Z))
@@ -135,6 +137,17 @@ License: Apache-2.0
  .
  On Debian systems, the full text of the License is in
  /usr/share/common-licenses/Apache-2.0
+`
+
+// lintianOverrides say why lintian need not complain.
+const lintianOverrides = `# Go links statically, so that the program runs wherever it is put.
+mcpctl: statically-linked-binary [usr/bin/mcpctl]
+# One of several ways to open a browser; others are tried where it is missing.
+mcpctl: missing-depends-on-sensible-utils sensible-browser [usr/bin/mcpctl]
+# The package is upstream's own and closes no bug of Debian's.
+mcpctl: initial-upload-closes-no-bugs [usr/share/doc/mcpctl/changelog.Debian.gz:1]
+# The level of the instruction set, which newer versions of dpkg know.
+mcpctl: unknown-field Architecture-Variant
 `
 
 // module is one whose code is in the binary of some platform.
