@@ -18,7 +18,7 @@ var volatile = []struct {
 	{regexp.MustCompile(`\b\d{4}-\d\d-\d\d\b`), "DATE"},
 	{regexp.MustCompile(`\d+(\.\d+)? (ns|µs|ms|s|m|min|h)\b( \d+ (s|min)\b)?`), "TIME"},
 	{regexp.MustCompile(`\b\d+(\.\d+)?(µs|ms)\b`), "TIME"},
-	{regexp.MustCompile(`(stdio +)/\S+( d\S*)? +TIME`), "${1}PROGRAM TIME"}, // go run builds it where it likes
+	{regexp.MustCompile(`(stdio +)/\S+( (d\S*|…))? +TIME`), "${1}PROGRAM TIME"}, // go run builds it where it likes
 	{regexp.MustCompile(`("\w+_ms"): ?[\d.e-]+`), "$1: TIME"},
 	{regexp.MustCompile(`\btime="[\d.]+"`), `time="TIME"`},
 	{regexp.MustCompile(`(127\.0\.0\.1|\[::1\]|localhost):\d{4,5}\b`), "$1:PORT"},
@@ -100,6 +100,7 @@ func TestWhatIsTheSame(t *testing.T) {
 		{"ready in 47 ms", "ready in 5 ms", true},
 		{"exit code 3", "exit code 4", false},
 		{"demo  PASS   196 ms", "demo  PASS  1.96 s", true},
+		{"a (stdio)   PASS   stdio   /usr/local/bin/mcpctl demo-server   1.0 s", "a (stdio)   PASS   stdio   /tmp/go-build3682096956/b001/exe/mcpctl …   330 ms", true},
 		{"a\n…\nd", "a\nb\nc\nd", true},
 		{"a\n…\nd", "a\nd", true},
 		{"a\n…\nd", "a\nb\nc", false},
