@@ -44,6 +44,17 @@ var notRun = map[string][]string{
 		"sudo rpm -i mcpctl_1.0.0_linux_amd64.rpm",
 		"sudo apk add --allow-untrusted mcpctl_1.0.0_linux_amd64.apk",
 	},
+	"docs/performance.md": {
+		"go build -trimpath -o /tmp/mcpctl ./cmd/mcpctl",
+		"GODEBUG=inittrace=1 /tmp/mcpctl version                            # what runs before main",
+		"perf stat -r 20 -e page-faults,task-clock /tmp/mcpctl version",
+		"perf record -e page-faults -c 1 -g /tmp/mcpctl version             # who touches new memory",
+		"strace -f -c /tmp/mcpctl version",
+		"go tool nm -size -sort size /tmp/mcpctl | head -50                 # what makes it large",
+		"go test ./cmd/mcpctl -run TestAllocationsOfHotPaths -v -memprofile mem.out -memprofilerate 1024",
+		"go tool pprof -sample_index=alloc_space -top -cum mem.out",
+		"go test ./pkg/session -bench Do -run '^$' -cpuprofile cpu.out",
+	},
 	"docs/upgrading.md": {
 		`cosign verify-blob checksums.txt --bundle checksums.txt.sigstore.json \`,
 		`  --certificate-identity-regexp '^https://github\.com/mcpctl/mcpctl/\.github/workflows/release\.yml@refs/tags/v' \`,

@@ -578,7 +578,7 @@ func (c *common) start(t *testing.T, name, mode string, set func(*remote)) *remo
 	}
 	c.mu.Unlock()
 	s.once.Do(func() {
-		home, err := os.MkdirTemp(homes, "server-")
+		home, err := os.MkdirTemp(homes, "server-") //nolint:usetesting // it outlives the test that comes first
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -176,6 +176,7 @@ var remotes = []struct{ name, mode, restarted string }{
 // theServerWasRestartedBetweenTwoCalls is an upgrade, or a crash that a service manager has mended: the session is
 // unknown to the new process, and the next call opens another.
 func theServerWasRestartedBetweenTwoCalls(t *testing.T) {
+	t.Helper()
 	for _, c := range remotes {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -201,6 +202,7 @@ func theServerWasRestartedBetweenTwoCalls(t *testing.T) {
 // aCallWaitsForAServerThatIsComingBack issues the call while nothing listens. The server is started again when the
 // first attempt to reach it has been refused.
 func aCallWaitsForAServerThatIsComingBack(t *testing.T) {
+	t.Helper()
 	for _, c := range remotes {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -233,6 +235,7 @@ func aCallWaitsForAServerThatIsComingBack(t *testing.T) {
 
 // callsWaitTogether issues many calls while nothing listens: they share one fresh session.
 func callsWaitTogether(t *testing.T) {
+	t.Helper()
 	const calls = 20
 	r := startRemote(t, modeHTTP)
 	h := hold(t, r.entry())
@@ -259,6 +262,7 @@ func callsWaitTogether(t *testing.T) {
 
 // theServerDiesDuringACall kills the server while it executes a call that may be repeated, and starts it again.
 func theServerDiesDuringACall(t *testing.T) {
+	t.Helper()
 	for _, c := range remotes {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -283,6 +287,7 @@ func theServerDiesDuringACall(t *testing.T) {
 
 // aServerThatStaysAway is given up after the session wait, with the reason for it.
 func aServerThatStaysAway(t *testing.T) {
+	t.Helper()
 	r := startRemote(t, modeHTTP)
 	entry := r.entry()
 	entry.SessionWait = 2 * time.Second
@@ -305,6 +310,7 @@ func aServerThatStaysAway(t *testing.T) {
 
 // theChildWasKilledBetweenTwoCalls kills the process group of a stdio server, behind the back of its session.
 func theChildWasKilledBetweenTwoCalls(t *testing.T) {
+	t.Helper()
 	for name, command := range map[string][]string{
 		"node": {"node", script("everything"), "stdio"},
 		"npx":  {"npx", "-y", "@modelcontextprotocol/server-everything"},
@@ -328,6 +334,7 @@ func theChildWasKilledBetweenTwoCalls(t *testing.T) {
 // aPartOfTheChildDies kills one process of the group. What is left of the group serves nobody, and is ended when the
 // session is replaced.
 func aPartOfTheChildDies(t *testing.T) {
+	t.Helper()
 	npx := []string{"npx", "-y", "@modelcontextprotocol/server-everything"}
 	for name, victim := range map[string]func(*held) int{
 		"the wrapper": (*held).child,
@@ -370,6 +377,7 @@ func (h *held) child() int {
 
 // theChildIsKilledDuringAList stops the server, so that the list comes to it and is not answered, and kills it.
 func theChildIsKilledDuringAList(t *testing.T) {
+	t.Helper()
 	p := newTap(t)
 	h := hold(t, stdioEntry(p.on("node", script("everything"), "stdio")...))
 	h.sum()

@@ -46,7 +46,7 @@ func TestAllocationsOfHotPaths(t *testing.T) { //nolint:paralleltest // what run
 	}
 	here := func(args ...string) func() {
 		return func() {
-			if code := run(context.Background(), process{args: args, io: streams(), home: home, lookup: lookup, build: build{version: "1"}}); code != codeOK {
+			if code := run(t.Context(), process{args: args, io: streams(), home: home, lookup: lookup, build: build{version: "1"}}); code != codeOK {
 				t.Fatalf("%q: exit code %d", args, code)
 			}
 		}

@@ -11,5 +11,5 @@ func mostFiles() int {
 	if syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit) != nil {
 		return unknown
 	}
-	return int(min(limit.Cur, enough)) //nolint:gosec,unconvert // it fits; some systems have it signed
+	return int(min(limit.Cur, enough)) //nolint:gosec // it fits; some systems have it signed
 }

@@ -81,7 +81,7 @@ func (v *listValue) Set(s string) error {
 func (v *listValue) Append(s string) error { return v.Set(s) }
 
 // Replace puts others in place of the values.
-func (v *listValue) Replace(values []string) error {
+func (v *listValue) Replace(values []string) error { //nolint:unparam // pflag has it so
 	*v = slices.Clone(values)
 	return nil
 }

@@ -154,6 +154,7 @@ func (sh *shellState) tree() *cobra.Command {
 		a.dialers.Do(func() { a.fresh, a.quick = sh.a.fresh, sh.a.quick })
 		sh.trunk = newWholeRootCmd(a)
 		sh.extend(sh.trunk)
+		finishFlags(sh.trunk)
 		a.global.config, a.global.from = sh.base.config, sh.base.from
 	})
 	return sh.trunk

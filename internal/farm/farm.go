@@ -15,7 +15,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log"
+	"log/slog"
 	"math/big"
 	"net"
 	"net/http"
@@ -115,7 +115,7 @@ func New(dir string, opts Options) (*Farm, error) {
 		f.listeners = append(f.listeners, listener)
 		server := &http.Server{
 			Handler: f, ReadHeaderTimeout: time.Minute, ConnState: f.connState, TLSConfig: settings,
-			ErrorLog: log.New(io.Discard, "", 0), // of connections that were only looked at
+			ErrorLog: slog.NewLogLogger(slog.DiscardHandler, slog.LevelError), // of connections that were only looked at
 		}
 		f.servers = append(f.servers, server)
 		go func() {
@@ -278,7 +278,10 @@ func (f *Farm) connState(_ net.Conn, state http.ConnState) {
 	case http.StateNew:
 		f.accepted.Add(1)
 		open := f.open.Add(1)
-		for most := f.mostOpen.Load(); open > most && !f.mostOpen.CompareAndSwap(most, open); most = f.mostOpen.Load() {
+		for {
+			if most := f.mostOpen.Load(); open <= most || f.mostOpen.CompareAndSwap(most, open) {
+				break
+			}
 		}
 	case http.StateClosed, http.StateHijacked:
 		f.open.Add(-1)

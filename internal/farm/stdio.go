@@ -12,7 +12,7 @@ import (
 func Main() int {
 	const tools = 2
 	if err := NewServer("farm-stdio", tools).Run(context.Background(), &mcp.StdioTransport{}); err != nil {
-		_, _ = fmt.Fprintln(os.Stderr, "farm:", err)
+		_, _ = fmt.Fprintln(os.Stderr, "farm:", err) //nolint:forbidigo // it is a program of its own
 		return 1
 	}
 	return 0

@@ -29,11 +29,11 @@ type Watch struct {
 }
 
 // New starts a watch, which the end of the test stops at the latest.
-func New(t testing.TB) *Watch {
-	t.Helper()
+func New(tb testing.TB) *Watch {
+	tb.Helper()
 	w := &Watch{stop: make(chan struct{}), done: make(chan struct{}), due: time.Now().Add(period)}
 	go w.run()
-	t.Cleanup(w.Stop)
+	tb.Cleanup(w.Stop)
 	return w
 }
 
@@ -92,9 +92,9 @@ func (w *Watch) Lap() Lap {
 }
 
 // Start begins to measure with a watch of its own.
-func Start(t testing.TB) Lap {
-	t.Helper()
-	return New(t).Lap()
+func Start(tb testing.TB) Lap {
+	tb.Helper()
+	return New(tb).Lap()
 }
 
 // Took returns how long it took since the lap began, without what the machine withheld.

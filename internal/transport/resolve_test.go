@@ -11,7 +11,7 @@ import (
 // listenHere accepts connections and drops them, and returns the port.
 func listenHere(t *testing.T) string {
 	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // it blocks for no time
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -78,33 +78,55 @@ type entry struct {
 	tooDeep bool
 }
 
-// places are where keys are written. There are few of an entry.
-type places struct{ list []keyPlace }
+// places are where keys are written. Most entries have a few, which are looked through; an entry of thousands has an index.
+type places struct {
+	list  []keyPlace
+	index map[string]int
+}
 
 type keyPlace struct {
 	key  string
 	node *yaml.Node
 }
 
+// fewPlaces is how many are looked through.
+const fewPlaces = 32
+
 // set notes where a key is written.
 func (p *places) set(key string, node *yaml.Node) {
-	for i := range p.list {
-		if p.list[i].key == key {
-			p.list[i].node = node
-			return
-		}
+	if at := p.find(key); at >= 0 {
+		p.list[at].node = node
+		return
 	}
 	p.list = append(p.list, keyPlace{key, node})
+	switch {
+	case p.index != nil:
+		p.index[key] = len(p.list) - 1
+	case len(p.list) > fewPlaces:
+		p.index = make(map[string]int, 2*len(p.list))
+		for i, known := range p.list {
+			p.index[known.key] = i
+		}
+	}
 }
 
 // get returns where a key is written, nil if it is nowhere.
 func (p *places) get(key string) *yaml.Node {
-	for _, known := range p.list {
-		if known.key == key {
-			return known.node
-		}
+	if at := p.find(key); at >= 0 {
+		return p.list[at].node
 	}
 	return nil
+}
+
+// find returns the number of a key, -1 if it is nowhere.
+func (p *places) find(key string) int {
+	if p.index != nil {
+		if at, found := p.index[key]; found {
+			return at
+		}
+		return -1
+	}
+	return slices.IndexFunc(p.list, func(known keyPlace) bool { return known.key == key })
 }
 
 // read reads one key into s.

@@ -311,7 +311,7 @@ func isFlowWord(word string) bool {
 	for i := range len(word) {
 		c := word[i]
 		inside := i > 0 && i < len(word)-1 && (c == ':' || c == '=' || c == '@' || c == '+')
-		if !isWordByte(c) && !inside && !(c == '-' && len(word) > 1) {
+		if !isWordByte(c) && !inside && (c != '-' || len(word) == 1) {
 			return false
 		}
 	}

@@ -116,7 +116,7 @@ func TestTheQuickReaderReadsWhatYAMLDoes(t *testing.T) {
 		}
 		want, wantErr := read("f.yaml", tree)
 		got, gotErr := Parse("f.yaml", data)
-		if !reflect.DeepEqual(got, want) || !reflect.DeepEqual(gotErr, wantErr) {
+		if !reflect.DeepEqual(got, want) || !reflect.DeepEqual(gotErr, wantErr) { //nolint:govet // errors are to be the same, too
 			t.Errorf("%.200s: %v, %v, want %v, %v", data, got, gotErr, want, wantErr)
 		}
 	}

@@ -202,7 +202,9 @@ func describeFailure(e *Error, failure *oauth.Error) {
 	case oauth.NeedsLogin:
 		e.Hint = cmp.Or(e.Hint, "log in: "+loginCommand(e.Server)+ScopeWords(failure))
 	case oauth.TimedOut:
-		e.Limit = &Limit{Name: failure.Limit.Name, Value: failure.Limit.Value, Source: failure.Limit.Source}
+		if l := failure.Limit; l.Name != "" {
+			e.Limit = &Limit{Name: l.Name, Value: l.Value, Source: l.Source}
+		}
 		e.Hint = cmp.Or(e.Hint, "to try again: "+loginCommand(e.Server))
 	case oauth.Refused:
 		if refusedAnew(failure) {

@@ -657,7 +657,7 @@ func TestFailuresOfAuthorizers(t *testing.T) {
 		"refused":           {&oauth.Error{Step: oauth.StepBrowser, Reason: oauth.Refused, Message: "the person said no"}, ClassAuth, "to log in anew: mcpctl login guarded", false, 0},
 		"another issuer":    {&oauth.Error{Step: oauth.StepServer, Reason: oauth.Invalid, Message: "another issuer", Hint: "ask"}, ClassAuth, "ask", false, 0},
 		"a port":            {&oauth.Error{Step: oauth.StepCallback, Reason: oauth.Config, Message: "the port is taken"}, ClassConfig, "", false, 0},
-		"nobody came":       {&oauth.Error{Step: oauth.StepCallback, Reason: oauth.TimedOut, Message: "nobody came back"}, ClassTimeout, "to try again: mcpctl login guarded", false, loginTime},
+		"nobody came":       {&oauth.Error{Step: oauth.StepCallback, Reason: oauth.TimedOut, Message: "nobody came back", Limit: oauth.Limit{Name: "login", Value: loginTime, Source: "built-in"}}, ClassTimeout, "to try again: mcpctl login guarded", false, loginTime},
 		"cancelled":         {&oauth.Error{Step: oauth.StepCallback, Reason: oauth.Cancelled, Message: "cancelled"}, ClassInterrupted, "", false, 0},
 		"one of one's own":  {errors.New("the vault is locked"), ClassAuth, "", false, 0},
 	} {

@@ -67,14 +67,14 @@ func (s *shared) pool(data []byte, key [sha256.Size]byte) *x509.CertPool {
 // trusts the same authorities, in the same way, and shows the same certificate. The contents of the file of authorities have
 // the hash trusted, zero for the system's.
 func (s *shared) resumption(server config.Server, origin string, trusted [sha256.Size]byte, settings *tls.Config) tls.ClientSessionCache {
-	own := ""
+	var own strings.Builder
 	for _, c := range settings.Certificates {
 		for _, der := range c.Certificate {
 			sum := sha256.Sum256(der)
-			own += hex.EncodeToString(sum[:])
+			own.WriteString(hex.EncodeToString(sum[:]))
 		}
 	}
-	key := fmt.Sprintf("%s %s %x %t %q %s", strings.ToLower(origin), server.ConnectTo, trusted, settings.InsecureSkipVerify, settings.ServerName, own)
+	key := fmt.Sprintf("%s %s %x %t %q %s", strings.ToLower(origin), server.ConnectTo, trusted, settings.InsecureSkipVerify, settings.ServerName, own.String())
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if cache := s.resumptions[key]; cache != nil {
