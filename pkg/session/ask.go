@@ -132,11 +132,11 @@ type Question struct {
 // ByPerson says that a person is about to answer: the limits of the session's requests stand still until done is called,
 // for [PersonLimit] at most, at which the returned context ends.
 func (q Question) ByPerson(ctx context.Context) (answering context.Context, done context.CancelFunc) {
-	ctx, cancel := context.WithTimeout(ctx, PersonLimit)
 	if q.session == nil {
-		return ctx, cancel
+		return context.WithTimeout(ctx, PersonLimit)
 	}
-	resume := q.session.suspend()
+	resume := q.session.suspend() // first, so that what stands still does not count as the earlier limit
+	ctx, cancel := context.WithTimeout(ctx, PersonLimit)
 	stop := context.AfterFunc(ctx, resume)
 	return ctx, func() { stop(); cancel(); resume() }
 }

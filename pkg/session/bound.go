@@ -84,16 +84,14 @@ type boundCtx struct {
 	b               *bound
 }
 
-// Deadline implements [context.Context]. It is when the context ends as things stand.
+// Deadline implements [context.Context]. It is when the context ends as things stand. A limit that stands still until further
+// notice is none: whoever sets another limit below this context would take it for the earlier one, and not set a timer.
 func (c boundCtx) Deadline() (time.Time, bool) {
 	c.b.mu.Lock()
-	end := c.b.end
-	if c.b.pauses > 0 {
-		end = end.Add(time.Since(c.b.since))
-	}
+	end, still := c.b.end, c.b.suspended || c.b.pauses > 0
 	c.b.mu.Unlock()
-	if outer, ok := c.Context.Deadline(); ok && outer.Before(end) {
-		return outer, true
+	if outer, ok := c.Context.Deadline(); still || ok && outer.Before(end) {
+		return outer, ok
 	}
 	return end, true
 }

@@ -51,6 +51,28 @@ func TestTL03LoginRaisesEveryLimit(t *testing.T) {
 	})
 }
 
+// TestTL03APersonsTimeEndsWithinAStepThatStandsStill sets the limit of a person below the share of a step that stands still
+// meanwhile: it is the person's that ends, not the floor around it.
+func TestTL03APersonsTimeEndsWithinAStepThatStandsStill(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		connect, cancel := WithLimit(t.Context(), Limit{Name: "connect_timeout", Value: 30 * time.Second})
+		defer cancel()
+		step, cancel := withShare(connect, 10*time.Second, 30*time.Second)
+		defer cancel()
+		defer boundOf(step).suspend()()
+		LoginBegins(step)
+		nobody := errors.New("nobody came")
+		begin := time.Now()
+		person, cancel := context.WithDeadlineCause(step, begin.Add(loginTime), nobody)
+		defer cancel()
+		<-person.Done()
+		if took := time.Since(begin); took != loginTime || !errors.Is(context.Cause(person), nobody) {
+			t.Errorf("it ended after %s: %v", took, context.Cause(person))
+		}
+	})
+}
+
 func TestTL03NoLoginNoRaise(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		begin := time.Now()
