@@ -339,7 +339,7 @@ func aPartOfTheChildDies(t *testing.T) {
 	for name, victim := range map[string]func(*held) int{
 		"the wrapper": (*held).child,
 		"the server": func(h *held) int {
-			return runningWith(h.t, h.u.home, node22(), filepath.Join(directory, "node_modules", ".bin", "mcp-server-everything")).pid
+			return runningWith(h.t, h.u.home, "node", filepath.Join(directory, "node_modules", ".bin", "mcp-server-everything")).pid
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
