@@ -35,8 +35,9 @@ func describe(ctx context.Context, args []string, version, date string) error {
 		"--source-name", "mcpctl", "--source-version", version)
 	cmd.Env = append(os.Environ(),
 		"SYFT_CHECK_FOR_APP_UPDATE=false",
-		// The licences of modules are in the module cache; nothing is asked over the network.
-		"SYFT_GOLANG_SEARCH_LOCAL_MOD_CACHE_LICENSES=true",
+		// Licences would be looked for in the module cache of whoever builds, or over the network, and the list would depend on
+		// what is there; THIRD_PARTY_NOTICES has them all.
+		"SYFT_GOLANG_SEARCH_LOCAL_MOD_CACHE_LICENSES=false",
 		"SYFT_GOLANG_SEARCH_REMOTE_LICENSES=false",
 	)
 	var said bytes.Buffer
