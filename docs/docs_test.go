@@ -439,6 +439,9 @@ func (r *reader) console(ctx context.Context, i item) {
 		if code != codes[k] {
 			r.errorf(c.line, "%s: exit code %d, and the page says %d:\n%s", c.text, code, codes[k], strings.Join(got, "\n"))
 		}
+		if r.clone { // the first go run of a machine tells what it fetches
+			got = slices.DeleteFunc(got, func(line string) bool { return strings.HasPrefix(line, "go: downloading ") })
+		}
 		lines = append(append(lines, c.shown...), got...)
 		// An empty line before the next command is the page's own.
 		if shown := trimEmpty(c.output); (!varies || len(shown) == 0) && !sameText(shown, got) {

@@ -522,8 +522,8 @@ func (c *chaosCall) losses(b *books) (lost int, refused bool, unexplained error)
 				how = hitBusy
 			}
 		}
-		if how != hitBusy {
-			lost++
+		if e, ok := errors.AsType[*Error](a.err); how != hitBusy || b.killed[a.session] && ok && e.Status == 0 && e.kind == kindSevered {
+			lost++ // of two faults in one attempt the end of the session was seen first
 		}
 		if e, ok := errors.AsType[*Error](a.err); how == hitSevered || (b.killed[a.session] || a.harmed) && ok && e.Outcome == OutcomeUnknown {
 			refused = false

@@ -727,9 +727,6 @@ func (o *opening) connect(ctx context.Context, s *Session, t mcp.Transport, vers
 		Capabilities:   o.d.Answers.capabilities(),
 		MultiRoundTrip: &mcp.MultiRoundTripOptions{Disabled: true}, // Session.Raw does that
 		Logger:         slog.New(slog.DiscardHandler),
-		ProgressNotificationHandler: func(_ context.Context, req *mcp.ProgressNotificationClientRequest) {
-			s.progress.report(req.Params)
-		},
 	})
 	s.client.AddSendingMiddleware(o.middleware)
 	s.client.AddReceivingMiddleware(s.receiving)

@@ -58,6 +58,9 @@ const toolsChanged = "notifications/tools/list_changed"
 // hear takes a notification from the transport.
 func (s *Session) hear(method string, params json.RawMessage) {
 	n := Notification{Method: method, Params: params}
+	if method == progressMade {
+		s.progress.hear(params)
+	}
 	s.completed.hear(s.server, n)
 	s.mu.Lock()
 	heard := s.heard

@@ -52,6 +52,9 @@ type listener struct {
 	count int            // of the reports
 }
 
+// progressMade is the notification that tells of progress.
+const progressMade = "notifications/progress"
+
 // reports are the methods that may take long enough to report progress.
 var reports = map[string]bool{"tools/call": true, "prompts/get": true, "resources/read": true, "completion/complete": true}
 
@@ -116,11 +119,17 @@ func withMeta(params json.RawMessage, key string, value json.RawMessage) (json.R
 	return encoded, err == nil
 }
 
+// hear takes what the server said as it is read, so that what came before an answer is told before the answer. The SDK reads
+// answers while notifications wait for their turn.
+func (p *progress) hear(params json.RawMessage) {
+	var n mcp.ProgressNotificationParams
+	if json.Unmarshal(params, &n) == nil {
+		p.report(&n)
+	}
+}
+
 // report gives what the server said to the request it is about.
 func (p *progress) report(n *mcp.ProgressNotificationParams) {
-	if n == nil {
-		return
-	}
 	token, err := json.Marshal(n.ProgressToken)
 	if err != nil {
 		return
