@@ -3,8 +3,10 @@ package render
 import (
 	"fmt"
 	"io"
+	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/charmbracelet/x/ansi"
@@ -498,8 +500,32 @@ func (d *doctor) wrapped(label, text string) []string {
 	return lines
 }
 
+// errorLine is a line in which a program says what went wrong, and wordLine one that says anything at all; frameLine is a
+// place in a program, of which a trace has dozens.
+var (
+	errorLine = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`(?i)error|exception|fatal|panic|fail|cannot|can't|could not|unable|refused|denied|not found|invalid|missing`)
+	})
+	wordLine  = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\pL{2}`) })
+	frameLine = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^(?:stderr: )?\s*(?:at \S|File "|goroutine \d|(?:errno|code|syscall|hostname|address|port|path): )`)
+	})
+)
+
+// telling returns where the last of the lines is in which a program says what went wrong, or else the last that says anything.
+func telling(lines []string) int {
+	for _, says := range []*regexp.Regexp{errorLine(), wordLine()} {
+		for i, l := range slices.Backward(lines) {
+			if says.MatchString(strings.TrimPrefix(l, "stderr: ")) && !frameLine().MatchString(l) {
+				return i
+			}
+		}
+	}
+	return len(lines) - 1
+}
+
 // detail writes evidence; most bounds the lines, 0 for all. What is left out is in the middle: the facts come first, and
-// the news of standard error last.
+// what standard error tells last.
 func (d *doctor) detail(text, indent string, most int) {
 	if text == "" {
 		return
@@ -509,7 +535,9 @@ func (d *doctor) detail(text, indent string, most int) {
 		kept := max(most-1, 0)
 		last := kept / 2
 		left := fmt.Sprintf("… %d more lines with -v", len(lines)-kept)
-		lines = slices.Concat(lines[:kept-last], []string{left}, lines[len(lines)-last:])
+		rest := lines[kept-last:]
+		end := max(telling(rest)+1, last)
+		lines = slices.Concat(lines[:kept-last], []string{left}, rest[end-last:end])
 	}
 	for _, l := range lines {
 		l = OneLine(l)

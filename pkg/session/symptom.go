@@ -88,7 +88,7 @@ func (s symptom) said(r remains, line string, match []int) (means, do string) {
 
 // symptoms returns the table. Where two rows know a line, the first one counts.
 func symptoms() []symptom {
-	return slices.Concat(pythonSymptoms(), nodeSymptoms(), packageSymptoms(), containerSymptoms(), systemSymptoms(), argumentSymptoms(), endings())
+	return slices.Concat(pythonSymptoms(), nodeSymptoms(), packageSymptoms(), containerSymptoms(), networkSymptoms(), systemSymptoms(), argumentSymptoms(), endings())
 }
 
 const (
@@ -233,7 +233,7 @@ func packageSymptoms() []symptom {
 		},
 		{
 			id: "npm-network", about: "a registry that npm does not reach",
-			text: lazily(npm + `(?:code|errno) (?P<code>ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ECONNRESET|ETIMEDOUT|ENETUNREACH|EHOSTUNREACH|ERR_SOCKET_TIMEOUT)|` + npm + `network request to \S+ failed, reason: .*?(?P<code>E[A-Z_]{4,})`),
+			text: lazily(npm + `(?:code|errno) (?P<code>ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ECONNRESET|ETIMEDOUT|ENETUNREACH|EHOSTUNREACH|ERR_SOCKET_TIMEOUT)|` + npm + `(?:network |FetchError: )request to \S+ failed, reason: .*?(?P<code>E[A-Z_]{4,})`),
 			says: func(_ remains, part func(string) string) (string, string) {
 				return "npm does not reach its registry (" + part("code") + ")", network
 			},
@@ -348,6 +348,53 @@ func containerSymptoms() []symptom {
 			id: "docker-mount", about: "a path that cannot be mounted",
 			text:  lazily(`invalid mount config for type "bind": bind source path does not exist: (?P<path>\S+)`),
 			means: "the directory $path that is to be mounted does not exist", do: "correct the path in args",
+		},
+	}
+}
+
+// networkSymptoms are of servers that do not reach what they need: a service, a database, the API they are made for.
+func networkSymptoms() []symptom {
+	const host = `(?P<host>[\w-]+(?:\.[\w-]+)*)`
+	const peer = `(?P<peer>\[[0-9a-fA-F:]+\]:\d+|::[0-9a-fA-F:]*:\d{2,5}|[\w.-]+:\d+)`
+	const reach = "see that this machine reaches it; behind a proxy, it has to use the proxy too (HTTPS_PROXY is passed on)"
+	fetched := func(r remains) bool { // uv says what its own request met below
+		return !r.mentions("Failed to fetch: `|^error: Request failed after")
+	}
+	return []symptom{
+		{
+			id: "backend-name", about: "a host that a server does not find", fits: fetched,
+			text: lazily(`getaddrinfo (?:ENOTFOUND|EAI_AGAIN) ` + host + `|lookup ` + host + `(?: on \S+)?: (?:no such host|server misbehaving|Temporary failure)|` +
+				`Failed to resolve '` + host + `'|java\.net\.UnknownHostException: ` + host + `|[Cc]ould not (?:resolve|translate) host(?: ?name)?:? "?` + host + `|` +
+				`Cannot connect to host ` + host + `:\d+ .*(?:Name or service not known|nodename nor servname|Temporary failure in name resolution)|` +
+				`gaierror: \[Errno -?\d+\]|(?:Name or service not known|Temporary failure in name resolution|nodename nor servname provided|failed to lookup address information)`),
+			says: func(_ remains, part func(string) string) (string, string) {
+				if name := part("host"); name != "" {
+					return "it does not find the host " + name, reach
+				}
+				return "it does not find the host that it wants to reach", reach
+			},
+		},
+		{
+			id: "backend-refused", about: "a service that a server does not reach", fits: fetched,
+			text: lazily(`connect (?P<code>ECONNREFUSED|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH) ` + peer + `|dial tcp ` + peer + `: (?:connect: )?(?P<code>connection refused|i/o timeout|no route to host|network is unreachable)|` +
+				`connection to server at "(?P<peer>[^"]+)".* failed: (?P<code>[Cc]onnection refused|timeout expired)|` +
+				`HTTPS?ConnectionPool\(host='(?P<peer>[^']+)'.*(?P<code>[Cc]onnection refused|timed out|Network is unreachable)|` +
+				`Cannot connect to host (?P<peer>\S+) .*(?P<code>Connect call failed)|` +
+				`(?:ConnectionRefusedError|ConnectError|ConnectionError|java\.net\.ConnectException)\b.*?(?P<code>[Cc]onnection refused|All connection attempts failed|timed out)|` +
+				`(?P<code>[Cc]onnection refused) \(os error \d+\)`),
+			says: func(_ remains, part func(string) string) (string, string) {
+				what := "the service that it needs"
+				if peer := part("peer"); peer != "" {
+					what = peer
+				}
+				return fmt.Sprintf("it does not reach %s (%s)", what, part("code")), "start that service, or correct its address in the entry's env or args; a container has a localhost of its own"
+			},
+		},
+		{
+			id: "backend-certificate", about: "a certificate that a server does not trust", fits: fetched,
+			text:  lazily(`\b(?P<code>SELF_SIGNED_CERT_IN_CHAIN|DEPTH_ZERO_SELF_SIGNED_CERT|UNABLE_TO_VERIFY_LEAF_SIGNATURE|UNABLE_TO_GET_ISSUER_CERT(?:_LOCALLY)?|CERT_HAS_EXPIRED|CERTIFICATE_VERIFY_FAILED)\b|(?P<code>self[- ]signed certificate in certificate chain|unable to get local issuer certificate|unable to verify the first certificate|x509: certificate signed by unknown authority|PKIX path building failed|invalid peer certificate: UnknownIssuer)`),
+			means: "it does not trust the certificate of what it wants to reach ($code)",
+			do:    "name the certificate authority in its env: NODE_EXTRA_CA_CERTS for Node.js, SSL_CERT_FILE for Python and others; a proxy of a company has one of its own",
 		},
 	}
 }
