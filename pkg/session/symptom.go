@@ -570,9 +570,9 @@ func argumentSymptoms() []symptom {
 			id: "http-server", about: "a server that speaks HTTP",
 			text: lazily(`(?i)\b(?:listen|listening|running|runs|serving|serve|started|starting|available|server|ready|up|open|endpoint)\b.*?(?P<url>https?://(?:localhost|127\.0\.0\.1|0\.0\.0\.0|\[::1?\])(?::\d+)?[^\s"'<>)\],;]*)|` +
 				`\b(?:listening|running|serving|started)\b.{0,40}?\bport:? (?P<port>\d{2,5})\b|\blistening (?:on|at) (?:\S*:)?(?P<port>\d{2,5})\b`),
-			says: func(_ remains, part func(string) string) (string, string) {
+			says: func(r remains, part func(string) string) (string, string) {
 				address := reachable(part("url"), part("port"))
-				if address == "" {
+				if address == "" || slices.Contains(r.server.Args, part("url")) { // it was told that address: it does not serve it
 					return "", ""
 				}
 				return "it says that it serves HTTP at " + address,
@@ -580,6 +580,19 @@ func argumentSymptoms() []symptom {
 			},
 		},
 	}
+}
+
+// bridged returns the URL of the server that a command makes reachable over stdio, "" if it is none of the usual bridges.
+func bridged(s config.Server) string {
+	words := append([]string{s.Command}, s.Args...)
+	bridge := regexp.MustCompile(`(?:^|[/\\@])(?:mcp-remote|mcp-proxy|supergateway)(?:@[\w.]+)?(?:\.cmd)?$`)
+	if !slices.ContainsFunc(words, bridge.MatchString) {
+		return ""
+	}
+	if i := slices.IndexFunc(words, func(w string) bool { return strings.HasPrefix(w, "https://") || strings.HasPrefix(w, "http://") }); i >= 0 {
+		return words[i]
+	}
+	return ""
 }
 
 // endings are the rows that look at the way of ending alone.
@@ -620,6 +633,12 @@ func endings() []symptom {
 			id: "usage", about: "a text about how it is used",
 			fits:  func(r remains) bool { return r.exit != nil && r.mentions(`(?i)^usage:?(\s|$)`) },
 			means: "it printed how it is used: the arguments are not what it wants", do: "correct args: some commands want a subcommand such as serve, stdio or mcp",
+		},
+		{
+			id: "bridge", about: "a bridge to a server elsewhere", fits: func(r remains) bool { return bridged(r.server) != "" },
+			says: func(r remains, _ func(string) string) (string, string) {
+				return "it is a bridge to " + bridged(r.server) + ", and did not get through", "look at that server without the bridge: mcpctl doctor " + bridged(r.server)
+			},
 		},
 		{
 			id: "silent-end", about: "a process that ended without a word",

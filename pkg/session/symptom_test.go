@@ -172,6 +172,8 @@ func seenSymptoms() []seenSymptom {
 		{row: "crashed", signal: "segmentation fault"},
 		{row: "shell-not-found", wrote: "something in another language", exit: 127},
 		{row: "shell-not-executable", exit: 126},
+		{row: "bridge", wrote: "[1] Connecting to remote server: http://127.0.0.1:1/mcp\n[1] Fatal error: TypeError: fetch failed\n  [cause]: Error: bad port", server: config.Server{Command: "npx", Args: []string{"-y", "mcp-remote@latest", "http://127.0.0.1:1/mcp"}}, means: []string{"a bridge to http://127.0.0.1:1/mcp"}, do: []string{"mcpctl doctor http://127.0.0.1:1/mcp"}},
+		{row: "", wrote: "Connecting to the server http://127.0.0.1:1/mcp\nno luck", server: config.Server{Command: "notes", Args: []string{"http://127.0.0.1:1/mcp"}}},
 		{row: "silent-end", exit: zero, means: []string{"without a word"}, do: []string{"--stdio"}},
 		{row: "talked-and-ended", wrote: "hello", exit: zero, means: []string{"without an error"}},
 		{row: "late", exit: alive, late: true, do: []string{"PYTHONUNBUFFERED"}},
