@@ -125,8 +125,8 @@ type setting struct {
 // The budgets: with the number of runs they keep a whole run below ten minutes on an idle machine of two cores.
 const (
 	slowRuns    = 3
-	budget      = 6 * time.Second
-	untilHurry  = 5 * time.Minute
+	budget      = 4 * time.Second
+	untilHurry  = 3 * time.Minute
 	quickRuns   = 3
 	quickCalls  = 100
 	quickBudget = time.Second

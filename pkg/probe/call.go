@@ -2,6 +2,7 @@ package probe
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -125,7 +126,7 @@ func (t *Target) make(ctx context.Context, call preparedCall) (Finding, healthSt
 func (c preparedCall) denied(e *session.Error) Finding {
 	f := failure(e)
 	f.Class, f.Message = "tool", c.Tool+": the server refused the call: "+e.Message
-	f.Fix = "see the server's own log: it answered with an error in place of a result"
+	f.Fix = cmp.Or(e.Hint, "see the server's own log: it answered with an error in place of a result")
 	if e.RPC != nil {
 		f.Data["rpc_code"] = e.RPC.Code
 		if e.RPC.Code == codeInvalidParams {

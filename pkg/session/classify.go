@@ -435,6 +435,8 @@ func (s seen) describe(e *Error, r row) {
 		e.Status, e.RPC, e.Message = s.status, s.rpc, s.rpc.Error()
 		if s.lost {
 			e.Message = s.rpc.Message
+		} else if reachesNothing(s.rpc.Message) {
+			e.Hint = "the server works, and does not reach what stands behind it: see to its network, and to where it looks"
 		}
 	case s.fault != nil:
 		e.Err, e.RPC, e.Message = s.fault, s.rpc, s.statusMessage(s.fault)

@@ -399,6 +399,12 @@ func networkSymptoms() []symptom {
 	}
 }
 
+// reachesNothing reports whether a server says in an error that it did not reach what it needs itself.
+func reachesNothing(message string) bool {
+	return strings.Contains(message, "fetch failed") || // Node.js says no more where nobody asks for the cause
+		slices.ContainsFunc(networkSymptoms(), func(s symptom) bool { return s.text().MatchString(message) })
+}
+
 func systemSymptoms() []symptom {
 	return []symptom{
 		{

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"net/http"
 	"slices"
 	"strings"
 	"testing"
@@ -231,5 +232,23 @@ func TestEachSymptom(t *testing.T) {
 	}
 	if ids := symptoms(); len(ids) != len(slices.CompactFunc(slices.Clone(ids), func(a, b symptom) bool { return a.id == b.id })) {
 		t.Error("a row is there twice")
+	}
+}
+
+// TestErrorOfWhatStandsBehind shows that an error of a server about its own way to something is told from one of its work.
+func TestErrorOfWhatStandsBehind(t *testing.T) {
+	t.Parallel()
+	for message, hint := range map[string]bool{
+		"fetch failed": true,
+		"Tavily API error: getaddrinfo ENOTFOUND api.example.com": true,
+		"connect ECONNREFUSED 127.0.0.1:5432":                     true,
+		"dial tcp: lookup db.internal: no such host":              true,
+		"no tool of that name":                                    false,
+		"the connection was refused by the reviewer":              false,
+	} {
+		e := classify(evidence{state: answer(http.StatusOK, true, message), opened: true})
+		if (e.Hint != "") != hint {
+			t.Errorf("%q: hint %q", message, e.Hint)
+		}
 	}
 }
