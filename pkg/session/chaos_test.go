@@ -369,8 +369,12 @@ func (r *chaosRun) check(t *testing.T, calls []*chaosCall, b *books, st Stats) {
 		if wrong++; wrong > most {
 			return
 		}
-		t.Errorf("%s: %s\n\terror: %v\n\tattempts: %v\n\thits: %v, executions: %d", c.key, fmt.Sprintf(format, args...),
-			describeError(c.err), c.story(b), b.hits[c.key], b.execs[c.key])
+		var evidence []string
+		if e, ok := errors.AsType[*Error](c.err); ok {
+			evidence = e.Evidence
+		}
+		t.Errorf("%s: %s\n\terror: %v\n\tevidence: %q\n\tattempts: %v\n\thits: %v, executions: %d", c.key, fmt.Sprintf(format, args...),
+			describeError(c.err), evidence, c.story(b), b.hits[c.key], b.execs[c.key])
 	}
 	used := map[string]bool{}
 	for _, c := range calls {
@@ -429,7 +433,10 @@ func (r *chaosRun) check(t *testing.T, calls []*chaosCall, b *books, st Stats) {
 		if errors.Is(c.err, errHangs) || strings.Contains(e.Message, errHangs.Error()) {
 			complain(c, "it hung")
 		}
-		if r.harms != nil && (e.Limit != nil || strings.Contains(e.Message, "no answer within")) {
+		// Whether a call with hints may be repeated is asked on the fresh session: without one it is told as unknown.
+		unasked := slices.ContainsFunc(e.Evidence, func(line string) bool { return strings.HasPrefix(line, "no fresh session: ") })
+		notReplaced := unasked || strings.Contains(e.Message, "could not be replaced")
+		if r.harms != nil && (e.Limit != nil || unasked || strings.Contains(e.Message, "no answer within")) {
 			lost = 2 // a silent connection may use up the limit of the call, or that of an opening
 		}
 		if last := len(c.attempts) - 1; lost == 1 && last >= 0 && c.attempts[last].harmed && len(b.hits[c.key]) > 0 {
@@ -438,7 +445,7 @@ func (r *chaosRun) check(t *testing.T, calls []*chaosCall, b *books, st Stats) {
 		if strings.Contains(e.Message, "each was lost at once") && len(b.killed) >= maxOpenings {
 			lost = 2 // it waited for more sessions than a call waits for, and each was killed before it had its turn
 		}
-		if strings.Contains(e.Message, "could not be replaced") && stillborn > 1 {
+		if notReplaced && stillborn > 1 {
 			lost = 2 // an opening begins anew once when its session is killed within the handshake, and not twice
 		}
 		switch {

@@ -745,8 +745,13 @@ func (o *opening) connect(ctx context.Context, s *Session, t mcp.Transport, vers
 			// A notification's fault, or the stream's of the older transport: it belongs to no request.
 			st.Fault, st.Answered = f, false
 		}
-		if s.child != nil && st.Fault == nil && errors.Is(err, mcp.ErrConnectionClosed) {
+		switch {
+		case st.Fault != nil:
+		case s.child != nil && errors.Is(err, mcp.ErrConnectionClosed):
 			st.Fault = s.child.Fault() // the child ended before the SDK wrote anything
+		case kind == "sse" && st.Error == nil && ctx.Err() == nil && s.http.EndErr() != nil:
+			// The stream ended between two messages of the handshake: to the SDK that is an end of input.
+			st.Fault, st.Answered = &transport.Fault{Kind: transport.KindSevered, Written: st.Written, Err: s.http.EndErr()}, false
 		}
 		e := classify(evidence{server: o.server.Name, method: o.phase(st, err), state: st, err: err, ctx: ended(ctx)})
 		o.explain(ctx, e)
