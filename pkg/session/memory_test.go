@@ -228,6 +228,10 @@ func TestOP04Tools(t *testing.T) {
 	if _, ok := known(t); ok {
 		t.Error("known although it is too long ago")
 	}
+	m.learn(func(r *remembered) { r.ToolsAt = time.Now().Add(toolsKept) })
+	if _, ok := known(t); ok {
+		t.Error("known although nobody can tell how long ago it was: the clock was put back")
+	}
 	m.learn(func(r *remembered) { r.ToolsAt, r.ServerVersion = time.Now(), "another" })
 	if _, ok := known(t); ok {
 		t.Error("known although it is another release of the server")
