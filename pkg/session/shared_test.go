@@ -42,7 +42,6 @@ func TestNoTLSSessionCrossesTrust(t *testing.T) {
 
 	fails(t, d, entry(config.TLS{}), ClassConnect, "unknown authority")
 	fails(t, d, entry(config.TLS{CAFile: ca, ServerName: "other.example"}), ClassConnect, "not for other.example")
-	before = resumed.Load()
 	begun := whole.Load()
 	opens(t, d, entry(config.TLS{InsecureSkipVerify: true}))
 	opens(t, d, entry(config.TLS{CAFile: ca, ServerName: "example.com"}))
