@@ -1,6 +1,7 @@
 package release
 
 import (
+	"bytes"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -33,11 +34,12 @@ func TestWorkflowsArePinnedAndModest(t *testing.T) {
 			Permissions map[string]string
 			Timeout     int `yaml:"timeout-minutes"` //nolint:tagliatelle // GitHub's word
 			Steps       []struct {
-				Uses string
-				With map[string]string
+				Uses, Run string
+				With      map[string]string
 			}
 		}
 		var workflow struct {
+			On          yaml.Node
 			Permissions *map[string]string
 			Jobs        map[string]job
 		}
@@ -46,6 +48,15 @@ func TestWorkflowsArePinnedAndModest(t *testing.T) {
 		}
 		if workflow.Permissions == nil {
 			t.Errorf("%s: it says nothing of permissions, which is all of them", file)
+		} else {
+			for right, how := range *workflow.Permissions {
+				if how == "write" {
+					t.Errorf("%s: all jobs may write %s", file, right)
+				}
+			}
+		}
+		if text, err := yaml.Marshal(&workflow.On); err != nil || bytes.Contains(text, []byte("pull_request_target")) || bytes.Contains(text, []byte("workflow_run")) {
+			t.Errorf("%s: what others propose runs with the rights of the repository: %s, %v", file, text, err)
 		}
 		for name, j := range workflow.Jobs {
 			if j.Timeout == 0 {
@@ -57,6 +68,9 @@ func TestWorkflowsArePinnedAndModest(t *testing.T) {
 				}
 			}
 			for _, s := range j.Steps {
+				if strings.Contains(s.Run, "${{") { // a title or the name of a branch would be carried out
+					t.Errorf("%s: %s puts an expression into a command: %s", file, name, s.Run)
+				}
 				if strings.HasPrefix(s.Uses, "actions/checkout@") && s.With["persist-credentials"] != "false" {
 					t.Errorf("%s: %s leaves its token in the checkout", file, name)
 				}

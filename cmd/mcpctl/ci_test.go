@@ -55,7 +55,9 @@ type shellJob struct {
 func githubJobs(t *testing.T, text string) map[string]shellJob {
 	t.Helper()
 	var file struct {
-		Jobs map[string]struct {
+		Permissions map[string]string
+		Jobs        map[string]struct {
+			If    string
 			Env   map[string]string
 			Steps []struct {
 				Uses string
@@ -68,8 +70,14 @@ func githubJobs(t *testing.T, text string) map[string]shellJob {
 	if err := yaml.Unmarshal([]byte(text), &file); err != nil {
 		t.Fatal(err)
 	}
+	if !maps.Equal(file.Permissions, map[string]string{"contents": "read"}) {
+		t.Errorf("the workflow may do more than read: %v", file.Permissions)
+	}
 	jobs := map[string]shellJob{}
 	for name, j := range file.Jobs {
+		if name == "deployed" && !strings.Contains(j.If, "'schedule'") {
+			t.Errorf("what is deployed is compared with commits that are not: %q", j.If)
+		}
 		var out shellJob
 		out.env = slices.Collect(maps.Keys(j.Env))
 		for _, s := range j.Steps {

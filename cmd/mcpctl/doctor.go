@@ -214,6 +214,9 @@ func (o *doctorOptions) selected(servers []config.Server) (checks []probe.Check,
 	checks, unmatched := probe.Select(all, o.only, o.skip)
 	if len(unmatched) > 0 {
 		err := usagef("no check or stage is called %q", unmatched[0])
+		if strings.Contains(unmatched[0], ",") {
+			return nil, nil, err.hint("give the flag once for each of them")
+		}
 		if near := probe.Near(all, unmatched[0]); len(near) > 0 {
 			err = err.hint("did you mean %s?", orList(near))
 		}

@@ -21,7 +21,7 @@ func (o *doctorOptions) next(flags *pflag.FlagSet, a *app, reports []probe.Repor
 	if end < 0 {
 		end = len(a.args)
 	}
-	before, behind := a.args[:end], a.args[end:]
+	before, behind := withoutFiles(flags, a.args[:end]), a.args[end:]
 	if len(reports) > 1 {
 		before = o.about(flags, a, before, reports[i].Name)
 	}
@@ -36,6 +36,25 @@ func (o *doctorOptions) next(flags *pflag.FlagSet, a *app, reports []probe.Repor
 		words = append(words, toolargs.Quote(w))
 	}
 	return strings.Join(words, " ")
+}
+
+// withoutFiles returns the words of a command line without the flags that write files: those are to stay as the whole run has
+// written them.
+func withoutFiles(flags *pflag.FlagSet, words []string) []string {
+	var out []string
+	for i := 0; i < len(words); i++ {
+		name, _, whole := strings.Cut(strings.TrimPrefix(words[i], "--"), "=")
+		flag := flags.Lookup(name)
+		n := 1
+		if strings.HasPrefix(words[i], "--") && flag != nil && flag.NoOptDefVal == "" && !whole {
+			n = min(2, len(words)-i) // the value is a word by itself
+		}
+		if !strings.HasPrefix(words[i], "--") || name != "report" && name != "write-baseline" {
+			out = append(out, words[i:i+n]...)
+		}
+		i += n - 1
+	}
+	return out
 }
 
 // about returns the words of the command line with one server in place of those that they name. A name that cannot be typed

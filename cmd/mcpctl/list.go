@@ -25,6 +25,8 @@ const (
 	stateNeedsAuth = "needs_auth"
 	stateFailed    = "failed"
 	stateDisabled  = "disabled"
+	// stateUnknown is that of a server that had not answered when somebody did not want to wait any longer.
+	stateUnknown = "unknown"
 )
 
 type listOptions struct {
@@ -382,7 +384,7 @@ func (o *listOptions) runCheck(cmd *cobra.Command, a *app, servers []config.Serv
 	newCrowd(o.parallel, listEffort()).each(chosen, func(n int) {
 		c := a.check(ctx, chosen[n])
 		results[contacted[n]] = c
-		progress.count(chosen[n].Name, c.failure != nil)
+		progress.count(chosen[n].Name, c.failed())
 	})
 	stop()
 	if slices.ContainsFunc(results, func(c checked) bool { return c.failure != nil }) {
@@ -392,7 +394,13 @@ func (o *listOptions) runCheck(cmd *cobra.Command, a *app, servers []config.Serv
 	err := a.showChecked(context.WithoutCancel(ctx), results)
 	switch {
 	case ctx.Err() != nil:
-		a.warn("mcpctl: error: interrupted\n")
+		unknown := 0
+		for _, r := range results {
+			if r.state == stateUnknown {
+				unknown++
+			}
+		}
+		a.warn(fmt.Sprintf("mcpctl: error: interrupted: %s had not answered\n", plural(unknown, "server")))
 		return reportedError(codeInterrupted)
 	case err != nil:
 		return err
@@ -413,8 +421,11 @@ func (a *app) check(ctx context.Context, server config.Server) checked {
 	c.latency = time.Since(start)
 	if f, failed := classify(err, ctx.Err() != nil); failed {
 		c.failure, c.state = &f, stateFailed
-		if f.Class == classAuth {
+		switch f.Class {
+		case classAuth:
 			c.state = stateNeedsAuth
+		case classInterrupted:
+			c.state = stateUnknown
 		}
 	}
 	return c
@@ -472,7 +483,7 @@ func (a *app) showChecked(ctx context.Context, results []checked) error {
 	var failed []string
 	for _, r := range results {
 		t.Rows = append(t.Rows, r.row())
-		if r.failure != nil {
+		if r.failed() {
 			failed = append(failed, toolargs.Quote(r.server.Name))
 		}
 	}
@@ -488,10 +499,23 @@ func (a *app) showChecked(ctx context.Context, results []checked) error {
 			failed = slices.DeleteFunc(failed, func(name string) bool { return name == toolargs.Quote(r.server.Name) })
 		}
 	}
-	if len(failed) > 0 {
-		a.warn("mcpctl: hint: mcpctl doctor " + a.configWords() + strings.Join(failed, " ") + "\n")
-	}
+	a.hintDoctor(failed)
 	return nil
+}
+
+// mostHinted servers stand in a hint: more are no line that anybody copies.
+const mostHinted = 10
+
+// hintDoctor names the command that finds out why servers fail. Their names are quoted.
+func (a *app) hintDoctor(failed []string) {
+	if len(failed) == 0 {
+		return
+	}
+	first := failed[:min(len(failed), mostHinted)]
+	a.warn("mcpctl: hint: mcpctl doctor " + a.configWords() + strings.Join(first, " ") + "\n")
+	if more := len(failed) - len(first); more > 0 {
+		a.note(fmt.Sprintf("these are the first of %d that failed", len(failed)))
+	}
 }
 
 // mostFailures is how many failures have a line of their own below the table: as many as leave the table in sight.
@@ -501,7 +525,7 @@ const mostFailures = 5
 func (a *app) tellFailures(results []checked) {
 	told := 0
 	for _, r := range results {
-		if r.failure == nil {
+		if !r.failed() {
 			continue
 		}
 		if told++; told <= mostFailures {
@@ -512,6 +536,9 @@ func (a *app) tellFailures(results []checked) {
 		a.note(plural(more, "more failure") + "; -o json tells of all in full")
 	}
 }
+
+// failed reports whether it is known that something is wrong with the server.
+func (c checked) failed() bool { return c.failure != nil && c.state != stateUnknown }
 
 func (c checked) body() serverBody {
 	b := newServerBody(c.server)
@@ -533,6 +560,8 @@ func (c checked) body() serverBody {
 func (c checked) row() []render.Cell {
 	name := render.Cell{Text: c.server.Name, Style: render.Strong}
 	switch {
+	case c.state == stateUnknown:
+		return []render.Cell{name, {Text: c.state, Style: render.Faint}}
 	case c.failure != nil:
 		return []render.Cell{
 			name,

@@ -60,6 +60,8 @@ func (a *app) drawn(what func() string, line func(elapsed time.Duration) string,
 		select {
 		case <-done:
 			return
+		case <-a.kill:
+			return
 		case <-time.After(liveDelay):
 		}
 		tick := time.NewTicker(interval)
@@ -68,6 +70,9 @@ func (a *app) drawn(what func() string, line func(elapsed time.Duration) string,
 			a.showLive(covered, render.Cut(a.redact.String(line(time.Since(start))), a.liveWidth()))
 			select {
 			case <-done:
+				a.showLive(covered, "")
+				return
+			case <-a.kill: // the next thing on this line is the prompt of the shell
 				a.showLive(covered, "")
 				return
 			case <-tick.C:

@@ -27,6 +27,10 @@ var (
 // killTime is how long the second Ctrl-C waits for the children to be killed. Sending the signal takes microseconds.
 const killTime = 100 * time.Millisecond
 
+// echoTime is how soon after a SIGTERM or a SIGHUP another one belongs to it: timeout(1) sends it to the process and then to its
+// group, and of the end of a terminal the kernel tells, and the shell. A person who means it presses Ctrl-C again.
+const echoTime = time.Second
+
 // systemKeyring is the system's keyring.
 type systemKeyring struct{}
 
@@ -47,20 +51,7 @@ func main() {
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	taken := new(interrupts)
 	go func() {
-		for ended := false; ; {
-			now := false
-			if s := <-signals; s == os.Interrupt {
-				var mine bool
-				if mine, now = taken.take(); mine {
-					continue
-				}
-			}
-			if ended || now {
-				break
-			}
-			ended = true
-			end()
-		}
+		untilTheSecond(signals, taken, end)
 		end()
 		close(kill)
 		select {
@@ -108,4 +99,26 @@ func main() {
 	close(done)
 	end()
 	os.Exit(code)
+}
+
+// untilTheSecond calls end at the first signal, and returns at the second, unless somebody has taken the interrupts.
+func untilTheSecond(signals <-chan os.Signal, taken *interrupts, end func()) {
+	var first os.Signal
+	var since time.Time
+	for s := range signals {
+		now := false
+		if s == os.Interrupt {
+			var mine bool
+			if mine, now = taken.take(); mine {
+				continue
+			}
+		} else if s == first && time.Since(since) < echoTime {
+			continue
+		}
+		if first != nil || now {
+			return
+		}
+		first, since = s, time.Now()
+		end()
+	}
 }

@@ -227,7 +227,5 @@ func (a *app) tellListed(results []listed) {
 		}
 		a.tellProblems(list)
 	}
-	if len(failed) > 0 {
-		a.warn("mcpctl: hint: mcpctl doctor " + a.configWords() + strings.Join(failed, " ") + "\n")
-	}
+	a.hintDoctor(failed)
 }

@@ -2,6 +2,7 @@ package transport
 
 import (
 	"context"
+	"errors"
 	"net"
 	"slices"
 	"sync"
@@ -12,8 +13,11 @@ const (
 	// namesKept is how long the addresses of a host are good for further connections: as long as a run over many servers of
 	// one host, and not so long that a session that is held open misses a move.
 	namesKept = 30 * time.Second
-	// failuresKept is how long a failed lookup is. Those who wait for a name to appear ask again later.
-	failuresKept = time.Second
+	// absenceKept is how long it is known that there is no such host. Those who wait for a name to appear ask again later. A
+	// lookup that failed in another way says nothing of the host, and is no answer for those who ask after it.
+	absenceKept = time.Second
+	// namesFresh is how long addresses count as just looked up: where nothing listens then, a new lookup would not help.
+	namesFresh = time.Second
 	// mostHosts are remembered: more than a configuration names.
 	mostHosts = 4096
 	// fallbackDelay is how long the addresses of the other family wait for those of the first (RFC 8305, 8).
@@ -38,7 +42,8 @@ type name struct {
 	done  chan struct{}
 	addrs []string
 	err   error
-	until time.Time
+	// at is when the lookup was over, and until how long it is good.
+	at, until time.Time
 	// waiters are those who wait for the lookup; cancel ends it when there are none left.
 	waiters int
 	cancel  context.CancelFunc
@@ -53,21 +58,22 @@ func (n *Names) DialContext(ctx context.Context, network, address string) (net.C
 	}
 	ctx, cancel := context.WithTimeout(ctx, dialTimeout)
 	defer cancel()
-	addrs, fresh, err := n.addresses(ctx, host)
+	begin := time.Now()
+	known, err := n.look(ctx, host)
 	if err != nil {
 		return nil, &net.OpError{Op: "dial", Net: network, Err: err}
 	}
-	conn, err := dialAny(ctx, dialer, network, port, addrs)
-	if err == nil || fresh || ctx.Err() != nil {
+	conn, err := dialAny(ctx, dialer, network, port, known.addrs)
+	if err == nil || begin.Sub(known.at) < namesFresh || ctx.Err() != nil {
 		return conn, err
 	}
 	// The host may have moved.
-	n.forget(host)
-	now, _, lookupErr := n.addresses(ctx, host)
-	if lookupErr != nil || slices.Equal(now, addrs) {
+	n.forget(host, known)
+	now, lookupErr := n.look(ctx, host)
+	if lookupErr != nil || slices.Equal(now.addrs, known.addrs) {
 		return nil, err
 	}
-	return dialAny(ctx, dialer, network, port, now)
+	return dialAny(ctx, dialer, network, port, now.addrs)
 }
 
 // LookupHost is like that of [net.Resolver].
@@ -75,19 +81,21 @@ func (n *Names) LookupHost(ctx context.Context, host string) ([]string, error) {
 	if net.ParseIP(host) != nil {
 		return []string{host}, nil
 	}
-	addrs, _, err := n.addresses(ctx, host)
-	return slices.Clone(addrs), err
+	known, err := n.look(ctx, host)
+	if err != nil {
+		return nil, err
+	}
+	return slices.Clone(known.addrs), nil
 }
 
-// addresses returns those of a host, and whether they were looked up for whoever asks now.
-func (n *Names) addresses(ctx context.Context, host string) (addrs []string, fresh bool, err error) {
+// look returns what is known of a host, and has addresses for it.
+func (n *Names) look(ctx context.Context, host string) (*name, error) {
 	n.mu.Lock()
 	known := n.known[host]
-	if known != nil && known.over() && time.Now().After(known.until) {
+	if known != nil && known.over() && !time.Now().Before(known.until) {
 		known = nil
 	}
 	if known == nil {
-		fresh = true
 		known = n.begin(ctx, host)
 	}
 	known.waiters++
@@ -104,9 +112,9 @@ func (n *Names) addresses(ctx context.Context, host string) (addrs []string, fre
 	}()
 	select {
 	case <-known.done:
-		return known.addrs, fresh, known.err
+		return known, known.err
 	case <-ctx.Done():
-		return nil, fresh, ctx.Err()
+		return nil, ctx.Err()
 	}
 }
 
@@ -125,9 +133,12 @@ func (n *Names) begin(ctx context.Context, host string) *name {
 	go func() {
 		defer cancel()
 		addrs, err := lookup(ctx, host)
-		known.addrs, known.err, known.until = addrs, err, time.Now().Add(namesKept)
-		if err != nil {
-			known.until = time.Now().Add(failuresKept)
+		known.addrs, known.err, known.at = addrs, err, time.Now()
+		known.until = known.at
+		if err == nil {
+			known.until = known.at.Add(namesKept)
+		} else if dns, ok := errors.AsType[*net.DNSError](err); ok && dns.IsNotFound && !dns.IsTemporary {
+			known.until = known.at.Add(absenceKept)
 		}
 		close(known.done)
 	}()
@@ -144,11 +155,13 @@ func (k *name) over() bool {
 	}
 }
 
-// forget drops what is known of a host.
-func (n *Names) forget(host string) {
+// forget drops what was known of a host, unless more is known by now.
+func (n *Names) forget(host string, known *name) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	delete(n.known, host)
+	if n.known[host] == known {
+		delete(n.known, host)
+	}
 }
 
 // dialAny tries addresses one after the other, and those of the other family beside them if the first take long (RFC 8305).

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/mcpctl/mcpctl/internal/stopwatch"
 )
 
 // edited returns text after a change, or the error.
@@ -402,6 +404,7 @@ func TestAddAll(t *testing.T) {
 // TestAddAllIsLinear compares two sizes, since machines differ: what takes four times as many servers may take more than
 // four times as long, but not sixteen times.
 func TestAddAllIsLinear(t *testing.T) {
+	watch := stopwatch.New(t)
 	took := func(n int) time.Duration {
 		var all []Server
 		for i := range n {
@@ -409,11 +412,11 @@ func TestAddAllIsLinear(t *testing.T) {
 		}
 		best := time.Duration(math.MaxInt64)
 		for range 3 {
-			start := time.Now()
+			lap := watch.Lap()
 			if _, err := edited(handWritten, func(d *Document) error { return d.AddAll(all) }); err != nil {
 				t.Fatal(err)
 			}
-			best = min(best, time.Since(start))
+			best = min(best, lap.Took())
 		}
 		return best
 	}

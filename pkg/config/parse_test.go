@@ -135,6 +135,7 @@ func TestParseFileErrors(t *testing.T) {
 		{"not UTF-8", "servers:\n  a: \xff\n", "config.yaml:2:6: not UTF-8 text; save the file as UTF-8"},
 		{"UTF-16", "\xff\xfes\x00", "config.yaml:1: the file is UTF-16; save it as UTF-8"},
 		{"control character", "servers:\n  a: \x07\n", `config.yaml:2:6: the control character U+0007; remove it, or write "\x07" in double quotes`},
+		{"no character", "servers:\n  a: x\uffff\n", `config.yaml:2:7: U+FFFF, which is no character; remove it`},
 		{"two errors", "version: 0\nfoo: 1\n", "config.yaml:1:10: key \"version\": this mcpctl reads version 1 only; write version: 1\n" +
 			"config.yaml:2:1: key \"foo\": unknown key; known are version, defaults, servers"},
 	}

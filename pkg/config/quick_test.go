@@ -58,7 +58,7 @@ func quickSeeds() []string {
 		"a: b\n c\n", "a: b: c\n", "a:\n", "a: [b,]\n", "a: [b, [c]]\n", "a: {b: c}\n", "a: 'it''s'\n", "a: \"\\n\"\n", "a: &x b\nc: *x\n",
 		"a: |\n  b\n", "- a\n- b\n", "a: b # c: d\n", "a: b#c\n", "a : b\n", "a:b\n", "<<: x\n", "a: []\n", "a: [ ]\n", "a: [b c, d ]\n",
 		"a: ä: b\n", "a: [a:b, a:, :b]\n", "a: -\n", "a: - b\n", "a: b\n---\nc: d\n", "---\na: b\n", "a: b\n...\n", "a:\n- b\n -c\n", "a:\n  b: c\n d: e\n",
-		"a: \"b\" c\n", "a: 'b'#c\n", "a: [b] # c\n", "a: [b]c\n", "null: ~\n", "a: 0x1F\nb: 0o7\nc: 1_000\nd: .5\ne: 1e3\nf: yes\ng: <<\n", "a: (b)\nc: +1\n",
+		"a: \"b\" c\n", "a: 'b'#c\n", "a: [b] # c\n", "a: [b]c\n", "null: ~\n", "a: 0x1F\nb: 0o7\nc: 1_000\nd: .5\ne: 1e3\nf: yes\ng: <<\n", "a: (b)\nc: +1\n", "a: b\uffff\n# \ufffe\n",
 	}
 }
 

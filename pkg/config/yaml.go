@@ -117,6 +117,8 @@ func checkText(file string, data []byte) *Error {
 		switch {
 		case r == utf8.RuneError && size == 1:
 			return fail("not UTF-8 text", "save the file as UTF-8")
+		case r == 0xfffe, r == 0xffff: // YAML 1.2, 5.1
+			return fail(fmt.Sprintf("U+%04X, which is no character", r), "remove it")
 		case r < ' ' && r != '\t' && r != '\n' && r != '\r', r == 0x7f, r >= 0x80 && r < 0xa0 && r != 0x85:
 			return fail(fmt.Sprintf("the control character U+%04X", r), fmt.Sprintf(`remove it, or write "\x%02x" in double quotes`, r))
 		case r == '\n':

@@ -145,6 +145,12 @@ func (b *bound) restart() {
 
 // putOff moves the end. It moves nothing that has ended already. b.mu is held.
 func (b *bound) putOff(end time.Time) {
+	if b.pauses > 0 { // its timer does not run; the whole time for which it stood still is added at the end of that
+		if end = end.Add(-time.Since(b.since)); end.After(b.end) {
+			b.end = end
+		}
+		return
+	}
 	if !end.After(b.end) || !b.timer.Stop() {
 		return
 	}

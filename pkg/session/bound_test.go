@@ -160,3 +160,23 @@ func TestProgressToken(t *testing.T) {
 		}
 	}
 }
+
+// TestALimitThatStandsStillIsRaised: a person is asked something, and meanwhile somebody has to log in.
+func TestALimitThatStandsStillIsRaised(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		const pause = time.Minute
+		ctx, cancel := WithLimit(t.Context(), Limit{Name: "timeout", Value: 10 * time.Second})
+		defer cancel()
+		begin := time.Now()
+		resume := boundOf(ctx).pause()
+		time.Sleep(pause)
+		LoginBegins(ctx)
+		time.Sleep(pause)
+		resume()
+		<-ctx.Done()
+		if took := time.Since(begin); took != pause+loginFloor+pause {
+			t.Errorf("it ended after %s, want the login's %s between two of %s", took, loginFloor, pause)
+		}
+	})
+}

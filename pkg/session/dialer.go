@@ -393,8 +393,15 @@ func (o *opening) open(ctx context.Context) (*Session, *Error) {
 	case o.server.Command != "" && known.Era == EraModern && o.pins(""),
 		o.server.URL != "" && o.server.Transport == config.TransportAuto && known.Transport == "sse",
 		o.server.URL != "" && known.Transport == "http" && known.Era == EraLegacy && o.pins(""):
-		s, err := o.openAs(ctx, known)
-		if err == nil || !doubtful(err) {
+		within := ctx
+		if known.Transport == "sse" { // where that stream was there may be another by now, which is silent
+			var cancel context.CancelFunc
+			within, cancel = withShare(ctx, probeBound, o.limits.Connect.Value)
+			defer cancel()
+		}
+		s, err := o.openAs(within, known)
+		silent := err != nil && within.Err() != nil && ctx.Err() == nil
+		if err == nil || !doubtful(err) && !silent {
 			return s, err
 		}
 		o.memory.misled()

@@ -244,10 +244,11 @@ func (d *Dialer) elsewhere(server config.Server) string {
 	return filepath.Join(d.CacheDir, "servers", key+"-tools.json")
 }
 
-// tools returns the list of tools, false if there is none that is young enough and worth the risk.
+// tools returns the list of tools, false if there is none that is young enough and worth the risk. One from the future was
+// written before the clock was put back, and may be of any age.
 func (m *memory) tools() (List, bool) {
 	r := m.recall()
-	if r.Tools == nil || m.near || time.Since(r.ToolsAt) > toolsKept {
+	if age := time.Since(r.ToolsAt); r.Tools == nil || m.near || age > toolsKept || age < 0 {
 		return List{}, false
 	}
 	return List{Items: r.Tools}, true

@@ -3,6 +3,9 @@ package session
 import (
 	"bytes"
 	"context"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -161,6 +164,36 @@ func TestOP04ProvesWrong(t *testing.T) {
 			}
 		})
 	}
+	t.Run("a server that has the new transport by now, and whose other stream is silent", func(t *testing.T) {
+		t.Parallel()
+		dir := t.TempDir()
+		_, entry := fault(t, "healthy")
+		behind, err := url.Parse(entry.URL)
+		if err != nil {
+			t.Fatal(err)
+		}
+		proxy := httputil.NewSingleHostReverseProxy(&url.URL{Scheme: behind.Scheme, Host: behind.Host})
+		front := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.Method != http.MethodGet {
+				proxy.ServeHTTP(w, r)
+				return
+			}
+			w.Header().Set("Content-Type", "text/event-stream")
+			_ = http.NewResponseController(w).Flush()
+			<-r.Context().Done()
+		}))
+		t.Cleanup(front.Close)
+		entry.URL = front.URL + behind.Path
+		entry.ConnectTimeout = 6 * time.Second // a third of it is waited for the stream
+		(&Dialer{CacheDir: dir}).memory(entry).opened(Info{Era: EraLegacy, Transport: "sse"}, legacyVersion)
+		info, _ := opened(t, dir, entry)
+		if info.Transport != "http" || len(info.Notes) == 0 {
+			t.Errorf("%+v", info)
+		}
+		if again, _ := opened(t, dir, entry); again.Transport != "http" || len(again.Notes) > 0 {
+			t.Errorf("the next time: %+v", again)
+		}
+	})
 	t.Run("a child that ends when it is asked for the modern era", func(t *testing.T) {
 		dir := t.TempDir()
 		entry := faultChild(t, "healthy")
@@ -227,6 +260,10 @@ func TestOP04Tools(t *testing.T) {
 	m.learn(func(r *remembered) { r.ToolsAt = time.Now().Add(-toolsKept - time.Second) })
 	if _, ok := known(t); ok {
 		t.Error("known although it is too long ago")
+	}
+	m.learn(func(r *remembered) { r.ToolsAt = time.Now().Add(toolsKept) })
+	if _, ok := known(t); ok {
+		t.Error("known although nobody can tell how long ago it was: the clock was put back")
 	}
 	m.learn(func(r *remembered) { r.ToolsAt, r.ServerVersion = time.Now(), "another" })
 	if _, ok := known(t); ok {

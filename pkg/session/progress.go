@@ -49,7 +49,9 @@ type progress struct {
 type listener struct {
 	bound *bound
 	fn    func(Progress) // nil if nobody does
-	count int            // of the reports
+	// telling is held while fn is called: reports may come on several streams at once.
+	telling sync.Mutex
+	count   int // of the reports
 }
 
 // progressMade is the notification that tells of progress.
@@ -149,6 +151,8 @@ func (p *progress) report(n *mcp.ProgressNotificationParams) {
 	}
 	l.bound.restart()
 	if l.fn != nil {
+		l.telling.Lock()
+		defer l.telling.Unlock()
 		l.fn(Progress{Progress: n.Progress, Total: n.Total, Message: n.Message})
 	}
 }
