@@ -177,7 +177,7 @@ func TestFindings(t *testing.T) {
 	before := goleak.IgnoreCurrent()
 	var mu sync.Mutex
 	var results []*findingResult
-	places := make(chan struct{}, faultsAtOnce)
+	places := make(chan struct{}, faultsAtOnce())
 	var all sync.WaitGroup
 	healthy, _ := faultlab.Find("healthy")
 	for _, fault := range append([]faultlab.Case{healthy}, faultlab.Cases()...) {
