@@ -187,7 +187,8 @@ func schemasOf(calls []meantCall) []byte {
 }
 
 func TestWhatIsMeantArrivesOverHTTP(t *testing.T) {
-	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
+	before := goleak.IgnoreCurrent()
+	t.Cleanup(func() { goleak.VerifyNone(t, before) }) // after the servers are closed
 	// A few tools for each server: every call lists all of them.
 	for calls := range slices.Chunk(randomCalls(randomSource(t), 60), 6) {
 		server, err := newArgsServer(schemasOf(calls), "")
@@ -195,7 +196,7 @@ func TestWhatIsMeantArrivesOverHTTP(t *testing.T) {
 			t.Fatal(err)
 		}
 		s := httptest.NewServer(argsHandler(server))
-		defer s.Close()
+		t.Cleanup(s.Close)
 		for _, c := range calls {
 			for how, words := range c.forms(t) {
 				c.arrived(t, how, []string{s.URL}, words)
