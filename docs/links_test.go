@@ -15,15 +15,18 @@ var (
 	heading = regexp.MustCompile(`(?m)^#{1,6} +(.*?) *$`)
 	link    = regexp.MustCompile(`\[[^\]]*\]\(([^)\s]+)\)`)
 	inCode  = regexp.MustCompile("(?s)```.*?```|`[^`\n]*`")
+
+	block      = regexp.MustCompile("(?ms)^```.*?^```$")
+	linkedText = regexp.MustCompile(`\[([^\]]*)\]\([^)]*\)`)
+	noAnchor   = regexp.MustCompile(`[^\p{L}\p{N} _-]`)
 )
 
 // anchors returns the fragments that GitHub makes of the headings of a page.
 func anchors(text string) map[string]bool {
 	found := map[string]bool{}
-	blocks := regexp.MustCompile("(?ms)^```.*?^```$").ReplaceAllString(text, "")
-	for _, m := range heading.FindAllStringSubmatch(blocks, -1) {
-		title := regexp.MustCompile(`\[([^\]]*)\]\([^)]*\)`).ReplaceAllString(m[1], "$1")
-		title = regexp.MustCompile(`[^\p{L}\p{N} _-]`).ReplaceAllString(strings.ToLower(title), "")
+	for _, m := range heading.FindAllStringSubmatch(block.ReplaceAllString(text, ""), -1) {
+		title := linkedText.ReplaceAllString(m[1], "$1")
+		title = noAnchor.ReplaceAllString(strings.ToLower(title), "")
 		found[strings.ReplaceAll(title, " ", "-")] = true
 	}
 	return found

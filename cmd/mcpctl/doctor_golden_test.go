@@ -36,6 +36,9 @@ Words in upper case stand for what differs from run to run, as in faults.md. The
 ` + "`go test ./cmd/mcpctl -run TestFindings -update`" + `.
 `
 
+// doctorsAtOnce is how many examinations run at a time. They work more than they wait.
+const doctorsAtOnce = 12
+
 // findingRun is one run of doctor on a case.
 type findingRun struct {
 	faultRun
@@ -177,7 +180,7 @@ func TestFindings(t *testing.T) {
 	before := goleak.IgnoreCurrent()
 	var mu sync.Mutex
 	var results []*findingResult
-	places := make(chan struct{}, faultsAtOnce)
+	places := make(chan struct{}, doctorsAtOnce)
 	var all sync.WaitGroup
 	healthy, _ := faultlab.Find("healthy")
 	for _, fault := range append([]faultlab.Case{healthy}, faultlab.Cases()...) {

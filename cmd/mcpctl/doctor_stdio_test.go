@@ -94,7 +94,7 @@ func doctorStdioFaults() map[string]stdioFault {
 func TestDoctorOnStdioFaults(t *testing.T) {
 	before := goleak.IgnoreCurrent()
 	wants := doctorStdioFaults()
-	places := make(chan struct{}, faultsAtOnce)
+	places := make(chan struct{}, doctorsAtOnce)
 	var all sync.WaitGroup
 	for _, c := range append(faultlab.Cases(), faultlab.Healthy()) {
 		if c.Over&faultlab.Stdio == 0 || !slices.Contains([]string{"stdio", "lifecycle", "jsonrpc", "baseline"}, c.Area) {

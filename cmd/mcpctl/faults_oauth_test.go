@@ -217,7 +217,7 @@ func TestLoginFaults(t *testing.T) {
 	for _, f := range loginTable() {
 		wants[f.name] = f
 	}
-	places := make(chan struct{}, faultsAtOnce)
+	places := make(chan struct{}, faultsAtOnce())
 	var all sync.WaitGroup
 	for _, c := range faultlab.Cases() {
 		if !strings.HasPrefix(c.Name, "login-") {

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -28,8 +29,6 @@ import (
 )
 
 const (
-	// faultsAtOnce is how many commands run at a time. Most of them wait, so there may be more than processors.
-	faultsAtOnce = 12
 	// soon bounds a command that has nothing to wait for. It leaves room for a machine with other work, and is less than
 	// all limits that are set unless somebody sets others.
 	soon = 20 * time.Second
@@ -47,6 +46,9 @@ const (
 	// goldenFaults is the map of the faults for people.
 	goldenFaults = "../../docs/faults.md"
 )
+
+// faultsAtOnce is how many commands run at a time. Most of them wait, so there may be more than processors.
+func faultsAtOnce() int { return 12 * runtime.NumCPU() }
 
 // faultAreas are the areas of the laboratory whose cases all have to be in the table.
 func faultAreas() []string {
@@ -146,7 +148,7 @@ func TestFaults(t *testing.T) {
 	before := goleak.IgnoreCurrent()
 	jobs := faultJobs(t)
 	results := make([]*faultResult, len(jobs))
-	places := make(chan struct{}, faultsAtOnce)
+	places := make(chan struct{}, faultsAtOnce())
 	var all sync.WaitGroup
 	for i, job := range jobs {
 		all.Go(func() {
@@ -610,15 +612,15 @@ func processesWith(t *testing.T, variable string) []string {
 	defer tick.Stop()
 	end := time.After(dyingTime)
 	for {
-		files, err := filepath.Glob("/proc/[0-9]*/environ") // none where there is no /proc
-		if err != nil {
+		processes, err := os.ReadDir("/proc") // not Glob, which would list the directory of each process
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			t.Fatal(err)
 		}
 		var left []string
-		for _, file := range files {
-			environ, err := os.ReadFile(file)
+		for _, p := range processes { // and some files, which have no environment
+			environ, err := os.ReadFile(filepath.Join("/proc", p.Name(), "environ"))
 			if err == nil && bytes.Contains(environ, []byte(variable)) {
-				left = append(left, filepath.Base(filepath.Dir(file)))
+				left = append(left, p.Name())
 			}
 		}
 		if len(left) == 0 {

@@ -86,7 +86,7 @@ func (w withUnraced) Run() int {
 // mcpctl in "servers".
 func buildUnraced(dir string) error {
 	binary := filepath.Join(dir, "binary")
-	if out, err := exec.Command("go", "test", "-c", "-race=false", "-o", binary, ".").CombinedOutput(); err != nil {
+	if out, err := exec.Command("go", "test", "-c", "-race=false", "-ldflags", "-s -w", "-o", binary, ".").CombinedOutput(); err != nil {
 		return fmt.Errorf("%w\n%s", err, out)
 	}
 	for name := range programs() {

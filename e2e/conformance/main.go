@@ -30,7 +30,7 @@ import (
 func main() {
 	var o options
 	flag.IntVar(&o.runs, "runs", 1, "how often everything is run, one after the other")
-	flag.IntVar(&o.parallel, "parallel", 2*runtime.NumCPU(), "how many scenarios run at once")
+	flag.IntVar(&o.parallel, "parallel", 3*runtime.NumCPU(), "how many scenarios run at once")
 	flag.StringVar(&o.scenario, "scenario", "", "only the scenarios that match this pattern, as in auth/*; the sets are not scored then")
 	flag.StringVar(&o.mcpctl, "mcpctl", "", "the program under test, in place of one that is built")
 	flag.StringVar(&o.node, "node", "", "the Node of version 22 or newer, in place of the one from npm")

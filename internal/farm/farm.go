@@ -261,9 +261,12 @@ type toolInput struct {
 	Text string `json:"text" jsonschema:"what is given back"`
 }
 
+// schemas has the schema of the tools once for the servers of all farms.
+var schemas = mcp.NewSchemaCache()
+
 // NewServer returns a server with so many tools, each of which gives back what it is given.
 func NewServer(name string, tools int) *mcp.Server {
-	server := mcp.NewServer(&mcp.Implementation{Name: name, Version: "1.0.0"}, nil)
+	server := mcp.NewServer(&mcp.Implementation{Name: name, Version: "1.0.0"}, &mcp.ServerOptions{SchemaCache: schemas})
 	for i := range tools {
 		mcp.AddTool(server, &mcp.Tool{Name: fmt.Sprintf("echo_%d", i), Description: "Gives back the text that it is given."},
 			func(_ context.Context, _ *mcp.CallToolRequest, in toolInput) (*mcp.CallToolResult, any, error) {
