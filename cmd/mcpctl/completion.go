@@ -53,9 +53,12 @@ func writeCompletion(root *cobra.Command, shell string, out io.Writer) error {
 	return root.GenPowerShellCompletionWithDesc(out)
 }
 
+// mostDescribed servers are described however their names begin: more than fit on a screen.
+const mostDescribed = 500
+
 // completeServers completes the names of entries, and demo, as the first most words. Nothing is contacted.
 func (a *app) completeServers(most int) cobra.CompletionFunc {
-	return func(cmd *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	return func(cmd *cobra.Command, args []string, begun string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		if len(args) >= most {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
@@ -66,8 +69,12 @@ func (a *app) completeServers(most int) cobra.CompletionFunc {
 		}
 		var words []cobra.Completion
 		for _, s := range c.Servers {
-			if typeable(s.Name) && !slices.Contains(args, s.Name) {
-				words = append(words, described(s.Name, s.Redacted().Target()))
+			switch {
+			case !typeable(s.Name) || slices.Contains(args, s.Name):
+			case len(c.Servers) > mostDescribed && !strings.HasPrefix(s.Name, begun): // the shell may still find a likeness
+				words = append(words, s.Name)
+			default:
+				words = append(words, described(s.Name, s.RedactedTarget()))
 			}
 		}
 		if _, taken := c.Server(demoName); !taken && !slices.Contains(args, demoName) {

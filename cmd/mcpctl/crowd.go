@@ -3,8 +3,10 @@ package main
 import (
 	"fmt"
 	"runtime"
+	"runtime/metrics"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/mcpctl/mcpctl/internal/render"
@@ -14,10 +16,11 @@ import (
 // How many servers are looked at together.
 //
 // Looking at a server is a little work and much waiting. So there are two bounds. A server takes one of the places of those
-// that are at work when its turn comes, and gives that to the next one as soon as it is done, or is known to be slow; from
-// then on it only counts among all that are under way. So a thousand servers that hang cost a second each time as many as
-// there are places have begun, and not a limit each time, while those that answer are never so many at once that what is
-// measured of them is the wait for this machine.
+// that are at work when its turn comes, and gives that to the next one as soon as it is done, or is known to wait: because
+// this machine has rested for a moment, or because it is slow. From then on it only counts among all that are under way, which
+// are bounded by files and memory. So a thousand servers that hang cost a moment each time as many as there are places have
+// begun, and not a limit each time, while those that answer are never so many at once that what is measured of them is the
+// wait for this machine.
 //
 // Servers that are commands have bounds of their own: each is a process, or several, which takes memory and a processor for
 // as long as it is there.
@@ -27,6 +30,17 @@ const slowAfter = time.Second
 
 // busyMachine is how late what is due is on a machine that has more to do than it can.
 const busyMachine = 50 * time.Millisecond
+
+// A machine rests when nothing that is due is so late as restingMachine, for restless at least, and no more wants to run than can,
+// at restedFor looks in a row, lookAgain apart. Together these looks are as long as servers that fill the places, and a machine
+// that serves them, too, need to be done with all of them: so those that begin are not more than it can do, however many of
+// them wait.
+const (
+	restingMachine = 5 * time.Millisecond
+	restless       = 250 * time.Millisecond
+	lookAgain      = 20 * time.Millisecond
+	restedFor      = 8
+)
 
 // bounds are how many servers may be at work, and under way, at one time.
 type bounds struct{ atWork, underWay int }
@@ -68,6 +82,8 @@ type crowd struct {
 	web, child bounds
 	// together is set when the servers of both kinds share the bounds of web.
 	together bool
+	// rests reports whether this machine does, at a moment when what was due is so late; nil if that is never known.
+	rests func(late time.Duration) bool
 }
 
 // newCrowd returns the bounds on this machine for an effort. If parallel is not 0, so many servers at most are under way, of
@@ -85,7 +101,7 @@ func crowdFor(parallel int, e effort, cpus, files int) crowd {
 		return crowd{web: bounds{n, n}, child: bounds{n, n}, together: true}
 	}
 	children := min(max(childrenPerCPU*cpus, leastChildren), mostChildren)
-	c := crowd{child: bounds{children, slowChildren * children}}
+	c := crowd{child: bounds{children, slowChildren * children}, rests: machineRests()}
 	c.child.underWay = max(min(c.child.underWay, room/2/filesOfOne), 1)
 	c.web.atWork = min(max(e.perCPU*cpus, leastWeb), mostWeb)
 	c.web.underWay = max(min(e.most, (room-c.child.underWay*filesOfOne)/e.files), 1)
@@ -108,13 +124,14 @@ func (c crowd) each(servers []config.Server, look func(i int)) {
 		}
 	}
 	var both sync.WaitGroup
-	both.Go(func() { c.web.each(web, look) })
-	both.Go(func() { c.child.each(child, look) })
+	both.Go(func() { c.web.each(web, c.rests, look) })
+	// While a command starts this process rests, and the machine does not.
+	both.Go(func() { c.child.each(child, nil, look) })
 	both.Wait()
 }
 
-// each calls look with each of the numbers. A goroutine is begun only when there is a place for it.
-func (b bounds) each(numbers []int, look func(i int)) {
+// each calls look with each of the numbers. A goroutine is begun only when there is a place for it; rests is for [whenItWaits].
+func (b bounds) each(numbers []int, rests func(late time.Duration) bool, look func(i int)) {
 	atWork, underWay := make(chan struct{}, b.atWork), make(chan struct{}, b.underWay)
 	var all sync.WaitGroup
 	for _, i := range numbers {
@@ -125,7 +142,7 @@ func (b bounds) each(numbers []int, look func(i int)) {
 			leave := sync.OnceFunc(func() { <-atWork })
 			defer leave()
 			if b.underWay > b.atWork {
-				defer whenSlow(leave)()
+				defer whenItWaits(rests, leave)()
 			}
 			look(i)
 		})
@@ -133,25 +150,54 @@ func (b bounds) each(numbers []int, look func(i int)) {
 	all.Wait()
 }
 
-// whenSlow calls leave once somebody counts as slow, until stop is called. While this machine does not get round to what is
-// due, it is not known who is slow, and nobody is: more servers at a time would only make that worse.
-func whenSlow(leave func()) (stop func()) {
+// whenItWaits calls leave once somebody is known to wait, or counts as slow, until stop is called. While this machine has
+// much to do it is not known who waits for a server and who for this machine, and while it does not get round to what is due,
+// nobody is slow: more servers at a time would only make that worse. If rests is nil, nobody is known to wait.
+func whenItWaits(rests func(late time.Duration) bool, leave func()) (stop func()) {
 	var mu sync.Mutex
 	var timer *time.Timer
-	due := time.Now().Add(slowAfter)
+	step, rested := lookAgain, 0
+	if rests == nil {
+		step = slowAfter
+	}
+	begin := time.Now()
+	due := begin.Add(step)
 	mu.Lock()
 	defer mu.Unlock()
-	timer = time.AfterFunc(slowAfter, func() {
+	timer = time.AfterFunc(step, func() {
 		mu.Lock()
 		defer mu.Unlock()
-		if time.Since(due) < busyMachine {
+		now := time.Now()
+		late := now.Sub(due)
+		if rested++; rests == nil || !rests(late) {
+			rested = 0
+		}
+		if rested == restedFor || now.Sub(begin) >= slowAfter && late < busyMachine {
 			leave()
 			return
 		}
-		due = time.Now().Add(slowAfter)
-		timer.Reset(slowAfter)
+		due = now.Add(step)
+		timer.Reset(step)
 	})
 	return func() { timer.Stop() }
+}
+
+// machineRests returns what reports whether the processors have less to do than they can, at a moment when what was due is so
+// late. It remembers what it was told before.
+func machineRests() func(late time.Duration) bool {
+	var lastLate atomic.Pointer[time.Time]
+	return func(late time.Duration) bool {
+		now := time.Now()
+		if late >= restingMachine {
+			lastLate.Store(&now)
+		}
+		if last := lastLate.Load(); last != nil && now.Sub(*last) < restless {
+			return false
+		}
+		waiting := []metrics.Sample{{Name: "/sched/goroutines/runnable:goroutines"}}
+		metrics.Read(waiting)
+		return waiting[0].Value.Kind() == metrics.KindUint64 && waiting[0].Value.Uint64() <= uint64(runtime.GOMAXPROCS(0))
+	}
 }
 
 // examined counts the servers of which it is known how they are, for those who wait. It may be used by several goroutines at

@@ -1,9 +1,11 @@
 package main
 
 import (
+	"runtime"
 	"slices"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -86,6 +88,56 @@ func TestServersThatHangDoNotHoldThePlaces(t *testing.T) {
 			t.Errorf("%d were under way", under.most)
 		}
 	})
+}
+
+// TestServersThatWaitGiveTheirPlacesUp: while this machine rests, a thousand servers take little more than the slowest of them,
+// with the places of a small machine. While it does not, only slow ones give theirs up, and commands keep them.
+func TestServersThatWaitGiveTheirPlacesUp(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		const each = 900 * time.Millisecond    // a little less than what is slow
+		look := func(int) { time.Sleep(each) } // of the bubble
+		took := func(servers []config.Server, rests bool) time.Duration {
+			begin := time.Now()
+			crowd{web: bounds{32, 1024}, child: bounds{8, 16}, rests: func(time.Duration) bool { return rests }}.each(servers, look)
+			return time.Since(begin)
+		}
+		if took := took(crowdOf(1000, 0), true); took > 6*time.Second {
+			t.Errorf("at rest it took %s", took)
+		}
+		if busy, want := took(crowdOf(320, 0), false), 10*each; busy != want {
+			t.Errorf("on a busy machine it took %s, want %s", busy, want)
+		}
+		if children, want := took(crowdOf(0, 80), true), 10*each; children != want {
+			t.Errorf("commands took %s, want %s", children, want)
+		}
+	})
+}
+
+// TestARestIsWhenNothingWaitsForAProcessor: what is late is no rest, and none for a while; nor are goroutines that wait.
+func TestARestIsWhenNothingWaitsForAProcessor(t *testing.T) {
+	if rests := machineRests(); rests(restingMachine) || rests(0) {
+		t.Error("it rests though what is due is late, or was")
+	}
+	var stop atomic.Bool
+	var all sync.WaitGroup
+	var busy atomic.Int64
+	for range 50 * runtime.GOMAXPROCS(0) {
+		all.Go(func() {
+			for busy.Add(1); !stop.Load(); {
+				runtime.Gosched()
+			}
+		})
+	}
+	for busy.Load() < int64(50*runtime.GOMAXPROCS(0)) {
+		runtime.Gosched()
+	}
+	rests := machineRests()(0)
+	stop.Store(true)
+	all.Wait()
+	if rests {
+		t.Error("it rests though fifty times as many want to run as can")
+	}
 }
 
 // TestQuickServersAreNeverMoreThanThePlaces: and commands have places of their own.

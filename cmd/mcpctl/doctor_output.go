@@ -325,6 +325,9 @@ func (o *doctorOutputs) write(ctx context.Context, a *app, run render.DoctorRun)
 
 // print writes the JSON document, through the filter of --jq if there is one.
 func (o *doctorOutputs) print(ctx context.Context, a *app, run render.DoctorRun) error {
+	if a.filter == nil {
+		return render.DoctorJSON(a.io.Out, a.screen(), run)
+	}
 	json, _ := render.FindDoctorFormat(formatJSON)
 	doc, err := json.Document(run)
 	if err != nil {

@@ -54,10 +54,11 @@ Many servers
 
 list --check, doctor and tools --all look at several servers at a time. On two
 processors these are %d over HTTP, %d for doctor, and %d commands, each of which
-is a process. One that has not answered after %s gives its place to the next
-and is waited for beside: up to %d of them, %d for doctor, and %d commands,
-and fewer where fewer files may be open (ulimit -n). With --parallel N at most N
-servers are looked at at a time, of any kind (list --check, doctor).
+is a process. One that has not answered after %s, or over HTTP as soon as this
+machine rests, gives its place to the next and is waited for beside: up to %d
+of them, %d for doctor, and %d commands, and fewer where fewer files may be
+open (ulimit -n). With --parallel N at most N servers are looked at at a time,
+of any kind (list --check, doctor).
 `, many.web.atWork, examined.web.atWork, many.child.atWork, shortDuration(slowAfter), many.web.underWay, examined.web.underWay, many.child.underWay)
 	return b.String()
 }

@@ -95,7 +95,7 @@ func (i *importItem) target() string {
 		s = s.Clone()
 		s.Command, s.Args = words[0], slices.Concat(words[1:], s.Args)
 	}
-	return target(s.Redacted())
+	return target(s)
 }
 
 // sources reads the files that the command line names, or those of all clients that are known. A file that is named must

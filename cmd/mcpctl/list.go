@@ -145,11 +145,10 @@ type serverBody struct {
 // newServerBody describes an entry that has not been contacted.
 func newServerBody(s config.Server) serverBody {
 	limits := session.LimitsFor(s)
-	shown := s.Redacted()
 	b := serverBody{
 		Name:             s.Name,
 		Transport:        string(s.Transport),
-		Target:           target(shown),
+		Target:           target(s),
 		Enabled:          s.Enabled,
 		ConnectTimeoutMS: limits.Connect.Value.Milliseconds(),
 		TimeoutMS:        limits.Request.Value.Milliseconds(),
@@ -163,12 +162,12 @@ func newServerBody(s config.Server) serverBody {
 	return b
 }
 
-// target returns what an entry points at; an entry that is broken may point at nothing.
+// target returns what an entry points at, without secrets; an entry that is broken may point at nothing.
 func target(s config.Server) string {
 	if s.URL == "" && s.Command == "" {
 		return ""
 	}
-	return s.Target()
+	return s.RedactedTarget()
 }
 
 // authOf returns how the server is authorized, as the entry has it: a command has no need of it.
@@ -198,8 +197,11 @@ func (o *listOptions) run(cmd *cobra.Command, a *app, args []string) error {
 		return err
 	}
 	a.tellNotes(c.Path, c.Notes)
+	// Most often none is given, and there may be thousands of servers.
+	given := false
+	cmd.LocalNonPersistentFlags().VisitAll(func(f *pflag.Flag) { given = given || f.Changed })
 	for i := range servers {
-		if servers[i].Err == nil {
+		if given && servers[i].Err == nil {
 			if err := o.apply(cmd.Flags(), &servers[i]); err != nil {
 				return err
 			}
@@ -293,7 +295,7 @@ func (a *app) showServers(ctx context.Context, servers []config.Server) error {
 		t.Rows = append(t.Rows, []render.Cell{
 			{Text: s.Name, Style: render.Strong},
 			{Text: string(s.Transport)},
-			{Text: target(s.Redacted())},
+			{Text: target(s)},
 			{Text: shortDuration(limits.Connect.Value), Style: render.Faint},
 			{Text: shortDuration(limits.Request.Value), Style: render.Faint},
 			{Text: state, Style: style},

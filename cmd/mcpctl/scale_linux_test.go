@@ -149,7 +149,7 @@ func TestMemoryStaysFlat(t *testing.T) {
 		most int
 	}{
 		{[]string{"list", "--check"}, 1000, 30},
-		{[]string{"doctor", "--only", "session", "--only", "tools"}, 400, 160},
+		{[]string{"doctor", "--only", "session", "--only", "tools"}, 400, 80},
 	} {
 		peak := func(n int) int {
 			file, err := f.Configure(n)

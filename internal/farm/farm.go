@@ -209,6 +209,8 @@ func (f *Farm) Configure(n int, keys ...string) (string, error) {
 
 // host is one server.
 type host struct {
+	// made is done when the handler is made, by the first request.
+	made    sync.Once
 	handler http.Handler
 	// first is done when the first request has been kept waiting.
 	first sync.Once
@@ -231,12 +233,13 @@ func (f *Farm) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 		return
 	}
-	made, _ := f.hosts.LoadOrStore(i, &host{handler: f.handler(i)})
+	made, _ := f.hosts.LoadOrStore(i, &host{})
 	h, ok := made.(*host)
 	if !ok {
 		http.Error(w, "no server", http.StatusInternalServerError)
 		return
 	}
+	h.made.Do(func() { h.handler = f.handler(i) })
 	if kind == Slow {
 		h.first.Do(func() {
 			timer := time.NewTimer(f.opts.Delay)

@@ -660,9 +660,9 @@ func styleOf(status probe.Status) Style {
 	return Faint
 }
 
-// DoctorDocument returns the run as the JSON document of doctor. One that failed before there was any report is the
-// document of a failure.
-func DoctorDocument(run DoctorRun) any {
+// doctorAround returns the run as the JSON document of doctor, without its servers. One that failed before there was any
+// report is the document of a failure.
+func doctorAround(run DoctorRun) any {
 	doc := doctorDocument{Version: 1, Servers: []doctorServer{}}
 	if f := run.Failure; f != nil {
 		doc.Error = f.Body
@@ -686,7 +686,6 @@ func DoctorDocument(run DoctorRun) any {
 			doc.Summary.Unknown++
 		case probe.Skip:
 		}
-		doc.Servers = append(doc.Servers, newDoctorServer(r))
 	}
 	return doc
 }

@@ -1,9 +1,12 @@
 package render
 
 import (
+	"bufio"
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 	"time"
@@ -91,24 +94,8 @@ func (run DoctorRun) masked() DoctorRun {
 	}
 	run.Options.Next = mask(run.Options.Next)
 	run.Reports = slices.Clone(run.Reports)
-	for i := range run.Reports {
-		r := &run.Reports[i]
-		r.Name, r.Target = mask(r.Name), mask(r.Target)
-		if r.Cause != nil {
-			c := *r.Cause
-			c.Check, c.Message, c.Detail, c.Fix = mask(c.Check), mask(c.Message), mask(c.Detail), mask(c.Fix)
-			r.Cause = &c
-		}
-		r.Results = slices.Clone(r.Results)
-		for j := range r.Results {
-			res := &r.Results[j]
-			res.ID, res.Title, res.Message, res.Detail = mask(res.ID), mask(res.Title), mask(res.Message), mask(res.Detail)
-			res.Note, res.Fix = mask(res.Note), mask(res.Fix)
-			res.Table = slices.Clone(res.Table)
-			for k, row := range res.Table {
-				res.Table[k] = maskAll(mask, row)
-			}
-		}
+	for i, r := range run.Reports {
+		run.Reports[i] = maskedReport(r, mask)
 	}
 	if run.Failure != nil {
 		f := *run.Failure
@@ -117,6 +104,27 @@ func (run DoctorRun) masked() DoctorRun {
 		run.Failure = &f
 	}
 	return run
+}
+
+// maskedReport returns a copy of a report whose texts have been masked, but for the data of the checks.
+func maskedReport(r probe.Report, mask func(string) string) probe.Report {
+	r.Name, r.Target = mask(r.Name), mask(r.Target)
+	if r.Cause != nil {
+		c := *r.Cause
+		c.Check, c.Message, c.Detail, c.Fix = mask(c.Check), mask(c.Message), mask(c.Detail), mask(c.Fix)
+		r.Cause = &c
+	}
+	r.Results = slices.Clone(r.Results)
+	for j := range r.Results {
+		res := &r.Results[j]
+		res.ID, res.Title, res.Message, res.Detail = mask(res.ID), mask(res.Title), mask(res.Message), mask(res.Detail)
+		res.Note, res.Fix = mask(res.Note), mask(res.Fix)
+		res.Table = slices.Clone(res.Table)
+		for k, row := range res.Table {
+			res.Table[k] = maskAll(mask, row)
+		}
+	}
+	return r
 }
 
 func maskAll(mask func(string) string, list []string) []string {
@@ -149,10 +157,77 @@ func doctorText(run DoctorRun) ([]byte, error) {
 
 // doctorJSON is the JSON document.
 func doctorJSON(run DoctorRun) ([]byte, error) {
-	raw, err := Marshal(DoctorDocument(run))
-	if err != nil {
-		return nil, err
+	var b bytes.Buffer
+	err := writeDoctorJSON(&b, run)
+	return b.Bytes(), err
+}
+
+// DoctorJSON writes the run as the JSON document, its secrets masked, a server at a time: of a thousand servers the document
+// takes megabytes.
+func DoctorJSON(w io.Writer, s Screen, run DoctorRun) error {
+	if run.Mask == nil {
+		run.Mask = func(text string) string { return text }
 	}
+	out := bufio.NewWriterSize(w, outPiece)
+	var err error
+	if s.Terminal {
+		err = writeDoctorJSON(escaping{out}, run)
+	} else {
+		err = writeDoctorJSON(out, run)
+	}
+	return errors.Join(err, out.Flush())
+}
+
+// escaping writes whole pieces of JSON by way of [escapeFormat].
+type escaping struct{ w io.Writer }
+
+func (e escaping) Write(piece []byte) (int, error) {
+	if _, err := e.w.Write(escapeFormat(piece)); err != nil {
+		return 0, err
+	}
+	return len(piece), nil
+}
+
+// writeDoctorJSON writes the document in pieces, none of which ends within a string.
+func writeDoctorJSON(w io.Writer, run DoctorRun) error {
+	around, err := Marshal(doctorAround(run))
+	if err != nil {
+		return err
+	}
+	if around, err = run.maskJSON(around); err != nil {
+		return err
+	}
+	// What stands before the servers are numbers, so the first such list is theirs.
+	const list = `"servers": [`
+	before, after, ok := bytes.Cut(around, []byte(list+"]"))
+	if !ok || len(run.Reports) == 0 {
+		_, err = w.Write(around)
+		return err
+	}
+	between := string(before) + list
+	for _, r := range run.Reports {
+		var server bytes.Buffer
+		enc := json.NewEncoder(&server)
+		enc.SetEscapeHTML(false)
+		enc.SetIndent("    ", "  ")
+		if err := enc.Encode(newDoctorServer(r)); err != nil {
+			return err
+		}
+		masked, err := run.maskJSON(bytes.TrimSuffix(server.Bytes(), []byte("\n")))
+		if err != nil {
+			return err
+		}
+		if _, err := fmt.Fprintf(w, "%s\n    %s", between, masked); err != nil {
+			return err
+		}
+		between = ","
+	}
+	_, err = fmt.Fprintf(w, "\n  ]%s", after)
+	return err
+}
+
+// maskJSON masks the strings of a JSON text.
+func (run DoctorRun) maskJSON(raw []byte) ([]byte, error) {
 	return EditStrings(raw, func(path []string, text string) string {
 		switch path[len(path)-1] {
 		case "status", "verdict", "class":

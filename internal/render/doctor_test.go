@@ -125,9 +125,71 @@ func TestDoctor(t *testing.T) {
 
 // TestDoctorDocument shows the JSON document.
 func TestDoctorDocument(t *testing.T) {
-	data, err := json.MarshalIndent(DoctorDocument(DoctorRun{Reports: reports(), Elapsed: 1500 * time.Millisecond}), "", "  ")
-	if err != nil {
+	var b bytes.Buffer
+	if err := DoctorJSON(&b, Screen{}, DoctorRun{Reports: reports(), Elapsed: 1500 * time.Millisecond}); err != nil {
 		t.Fatal(err)
 	}
-	golden(t, "doctor.json", string(data)+"\n")
+	golden(t, "doctor.json", b.String())
+}
+
+// TestTheDoctorDocumentIsWrittenAsAWhole: that it is written a server at a time cannot be told from it, with any number of
+// them, whatever their texts are.
+func TestTheDoctorDocumentIsWrittenAsAWhole(t *testing.T) {
+	hostile := hostileRun()
+	hostile.Reports[0].Name = "\"servers\": []"
+	for name, run := range map[string]DoctorRun{"known": knownRun(), "none": {}, "failed": failedRun(), "interrupted": interruptedRun(), "hostile": hostile} {
+		for _, s := range []Screen{{}, {Terminal: true}} {
+			var b, whole bytes.Buffer
+			if err := DoctorJSON(&b, s, run); err != nil {
+				t.Fatal(name, err)
+			}
+			doc := doctorAround(run)
+			if d, ok := doc.(doctorDocument); ok {
+				for _, r := range run.Reports {
+					d.Servers = append(d.Servers, newDoctorServer(r))
+				}
+				doc = d
+			}
+			if run.Mask != nil { // its masks are those of the formats
+				raw, err := Marshal(doc)
+				if err != nil {
+					t.Fatal(name, err)
+				}
+				if raw, err = run.maskJSON(raw); err != nil {
+					t.Fatal(name, err)
+				}
+				doc = json.RawMessage(raw)
+			}
+			if err := JSON(&whole, s, doc); err != nil {
+				t.Fatal(name, err)
+			}
+			if b.String() != whole.String() {
+				t.Errorf("%s: it is not the same\n%s\n%s", name, b.String(), whole.String())
+			}
+		}
+	}
+}
+
+// largest is a writer that knows the largest piece.
+type largest struct{ pieces, bytes int }
+
+func (l *largest) Write(piece []byte) (int, error) {
+	l.pieces++
+	l.bytes = max(l.bytes, len(piece))
+	return len(piece), nil
+}
+
+// TestTheDoctorDocumentIsNeverHeldWhole: of a thousand servers it is written in pieces that hold a few of them.
+func TestTheDoctorDocumentIsNeverHeldWhole(t *testing.T) {
+	run := DoctorRun{}
+	for range 1000 {
+		run.Reports = append(run.Reports, reports()[0])
+	}
+	var l largest
+	if err := DoctorJSON(&l, Screen{}, run); err != nil {
+		t.Fatal(err)
+	}
+	if l.bytes > outPiece || l.pieces < 10 {
+		t.Errorf("%d pieces, the largest of %d bytes", l.pieces, l.bytes)
+	}
 }

@@ -29,7 +29,7 @@ func (p *parser) server(f field) Server {
 	} else {
 		e.fail(f.value, "", "want a mapping with command or url, found "+describe(f.value), "")
 	}
-	e.check(s)
+	e.check(&s)
 	s.Transport = impliedTransport(s)
 	s.Err = e.err()
 	return s
@@ -97,6 +97,10 @@ func (p *places) set(key string, node *yaml.Node) {
 	if at := p.find(key); at >= 0 {
 		p.list[at].node = node
 		return
+	}
+	if p.list == nil {
+		const usual = 8
+		p.list = make([]keyPlace, 0, usual)
 	}
 	p.list = append(p.list, keyPlace{key, node})
 	switch {
@@ -335,7 +339,7 @@ func (e *entry) tools(s *Server, f field) {
 }
 
 // check adds what is wrong with the values themselves, where reading them has not found an error already.
-func (e *entry) check(s Server) {
+func (e *entry) check(s *Server) {
 	problems := append(s.ownNameProblems(), append(s.problems(), s.writtenProblems()...)...)
 	if len(problems) == 0 {
 		return

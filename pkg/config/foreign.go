@@ -417,7 +417,7 @@ func (r *foreignReader) server(f field, project string) Server {
 	for _, apply := range e.after {
 		apply(&s)
 	}
-	e.check(s)
+	e.check(&s)
 	s.Transport = impliedTransport(s)
 	s.Err = e.err()
 	return s

@@ -417,7 +417,9 @@ func FuzzFormat(f *testing.F) {
 			if s.Transport == "" || s.Foreign == nil {
 				t.Errorf("%q has no transport, or is not known to be another client's", s.Name)
 			}
-			s.Redacted().Target()
+			if shown, want := s.RedactedTarget(), s.Redacted().Target(); shown != want {
+				t.Errorf("%q is shown as %q, want %q", s.Name, shown, want)
+			}
 			s.LiteralSecrets()
 			if s.Err != nil {
 				continue

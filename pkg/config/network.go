@@ -35,15 +35,21 @@ func tlsKeys() []string {
 	return []string{"ca_file", "cert_file", "key_file", "server_name", "insecure_skip_verify"}
 }
 
-// networkTexts returns the values of tls, proxy and the address to dial in which references are expanded.
-func (s Server) networkTexts() []placedText {
-	return []placedText{
+// networkTexts returns the values of tls and proxy in which references are expanded, those that are set: most entries have none.
+func (s *Server) networkTexts() []placedText {
+	var texts []placedText
+	for _, t := range [...]placedText{
 		{key: "tls.ca_file", value: s.TLS.CAFile},
 		{key: "tls.cert_file", value: s.TLS.CertFile},
 		{key: "tls.key_file", value: s.TLS.KeyFile},
 		{key: "tls.server_name", value: s.TLS.ServerName},
 		{key: "proxy", value: s.Proxy},
+	} {
+		if t.value != "" {
+			texts = append(texts, t)
+		}
 	}
+	return texts
 }
 
 // tls reads the mapping of that name.
@@ -90,7 +96,7 @@ func tlsHint(key string) string {
 
 // networkProblems says what is wrong with the values about the way to a server, without printing the proxy's URL: it may
 // hold a password.
-func (s Server) networkProblems() []problem {
+func (s *Server) networkProblems() []problem {
 	var found []problem
 	add := func(key, message, hint string) {
 		found = append(found, problem{key: key, message: message, hint: hint})

@@ -316,7 +316,7 @@ func oauthHint(key string) string {
 }
 
 // authProblems says what is wrong with auth and oauth, without printing a value that may be secret.
-func (s Server) authProblems() []problem {
+func (s *Server) authProblems() []problem {
 	var found []problem
 	add := func(key, message, hint string) {
 		found = append(found, problem{key: key, message: message, hint: hint})

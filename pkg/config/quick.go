@@ -320,9 +320,24 @@ func isFlowWord(word string) bool {
 
 // scalar returns a plain scalar, with the tag that it has in YAML.
 func (q *quickReader) scalar(text string, line, column int) *yaml.Node {
-	n := q.node(yaml.ScalarNode, "", text, line, column)
-	n.Tag = n.ShortTag()
+	n := q.node(yaml.ScalarNode, tagString, text, line, column)
+	if !isPlainlyText(text) {
+		n.Tag = ""
+		n.Tag = n.ShortTag()
+	}
 	return n
+}
+
+// isPlainlyText reports whether a plain scalar can be seen to be text without trying what else it may be: true, false, yes, no,
+// on, off, null and their like by their first letter, numbers and dates by letters that they never have, as in 10s.
+func isPlainlyText(text string) bool {
+	switch c := text[0] | 0x20; {
+	case c >= 'a' && c <= 'z':
+		return !strings.ContainsRune("fnoty", rune(c))
+	case text[0] >= '0' && text[0] <= '9':
+		return strings.ContainsAny(text, "hms")
+	}
+	return false
 }
 
 func (q *quickReader) node(kind yaml.Kind, tag, value string, line, column int) *yaml.Node {

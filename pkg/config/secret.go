@@ -77,6 +77,18 @@ func (s Server) Redacted() Server {
 	return out
 }
 
+// RedactedTarget returns what [Server.Target] says of [Server.Redacted], without the rest of that: lists are of thousands.
+func (s Server) RedactedTarget() string {
+	shown := Server{URL: redactURL(s.URL), Command: s.Command, Args: s.Args}
+	if literal := literalArgs(s.Args); len(literal) > 0 {
+		shown.Args = slices.Clone(s.Args)
+		for _, a := range literal {
+			shown.Args[a.index] = a.shown
+		}
+	}
+	return shown.Target()
+}
+
 // literalSecret reports whether a value, as it is written, is a secret by its name or by its looks.
 func literalSecret(name, value string) bool {
 	if LooksSecretValue(value) {

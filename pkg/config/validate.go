@@ -29,7 +29,7 @@ func (s Server) Validate() error {
 }
 
 // ownNameProblems says why the entry cannot have its name.
-func (s Server) ownNameProblems() []problem {
+func (s *Server) ownNameProblems() []problem {
 	if s.Foreign != nil {
 		return foreignNameProblems(s.Name)
 	}
@@ -79,7 +79,7 @@ func nameProblems(name string) []problem {
 }
 
 // problems says what is wrong with the values, in the order of the keys. It holds before and after expansion.
-func (s Server) problems() []problem {
+func (s *Server) problems() []problem {
 	var found []problem
 	add := func(key, message, hint string) {
 		found = append(found, problem{key: key, message: message, hint: hint})
@@ -314,7 +314,7 @@ func (t placedText) place() string {
 // processTexts returns the values that go to a child process.
 func (s Server) processTexts() []placedText { return s.appendProcessTexts(nil) }
 
-func (s Server) appendProcessTexts(texts []placedText) []placedText {
+func (s *Server) appendProcessTexts(texts []placedText) []placedText {
 	texts = slices.Grow(texts, 2+len(s.Args)+len(s.Env))
 	texts = append(texts, placedText{key: "command", value: s.Command})
 	for i, arg := range s.Args {
@@ -327,9 +327,9 @@ func (s Server) appendProcessTexts(texts []placedText) []placedText {
 }
 
 // texts returns the values in which references are expanded, in the order of the keys.
-func (s Server) texts() []placedText {
-	const others = 8 // url, and those of networkTexts
-	texts := s.appendProcessTexts(make([]placedText, 0, 2+len(s.Args)+len(s.Env)+len(s.Headers)+others))
+func (s *Server) texts() []placedText {
+	const others = 3 // command, cwd and url
+	texts := s.appendProcessTexts(make([]placedText, 0, others+len(s.Args)+len(s.Env)+len(s.Headers)))
 	texts = append(texts, placedText{key: "url", value: s.URL})
 	for _, name := range sortedKeys(s.Headers) {
 		texts = append(texts, placedText{key: "headers", member: name, value: s.Headers[name]})
@@ -340,7 +340,7 @@ func (s Server) texts() []placedText {
 
 // writtenProblems says what is wrong with the values as they are written, before expansion: malformed references, and
 // text that no file can hold.
-func (s Server) writtenProblems() []problem {
+func (s *Server) writtenProblems() []problem {
 	var found []problem
 	for _, t := range s.texts() {
 		if !utf8.ValidString(t.value) {

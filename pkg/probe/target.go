@@ -231,7 +231,7 @@ func (t *Target) close() {
 	if t.runtime != nil {
 		<-t.runtime.done // it is bound
 	}
-	t.sup, t.opened, t.closed, t.stream, t.lists = nil, nil, nil, nil, nil
+	t.sup, t.opened, t.closed, t.stream, t.lists, t.expanded = nil, nil, nil, nil, nil, config.Server{}
 }
 
 // pass, warn and fail make findings.
