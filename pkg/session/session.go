@@ -306,7 +306,7 @@ func (s *Session) Raw(ctx context.Context, method string, params any) (json.RawM
 			return nil, err
 		}
 		in := wantsInput(result)
-		if in == nil || !rounds[method] {
+		if in == nil || !rounds[method] || s.legacy() { // the legacy era knows no types of results: it is one, whatever it says
 			return result, nil
 		}
 		if encoded, err = s.supply(ctx, method, first, in); err != nil {
