@@ -150,6 +150,29 @@ func httpStatusFaults() []faultCase {
 			says: []string{`within timeout 2s \(flag --timeout\)`, `HTTP 200 came, with 0 of 500 bytes of its body`},
 		})},
 		{name: "http-conn-reuse-eof", runs: fine()},
+		{name: "gateway-bot-check", runs: alike(faultRun{
+			class: "connect", says: []string{`403`, `against bots answers, and not the server`, `Server: cloudflare`, `a token does not help`},
+		})},
+		{name: "gateway-unreachable", runs: alike(faultRun{
+			class: "connect", says: []string{`530`, `the tunnel is not up`, `start the tunnel again`}, never: []string{"own log"},
+		})},
+		{name: "gateway-timeout-call", runs: []faultRun{
+			{do: list},
+			{
+				do: echo, class: "unknown-outcome", calls: 1, outcome: "unknown",
+				says: []string{`524`, `a proxy gave up waiting`, `may have been executed`, `proxy_read_timeout`},
+			},
+		}},
+		{name: "body-too-large", runs: []faultRun{
+			{do: list},
+			{do: echo, class: "protocol", calls: 1, outcome: "refused", says: []string{`413`, `the request is larger`, `client_max_body_size`, `Server: nginx`}},
+		}},
+		{name: "gateway-route-403", runs: alike(faultRun{class: "connect", says: []string{`403`, `a path, or a method, that it does not have`, `check the URL`}})},
+		{name: "auth-400", runs: slices.Concat(
+			alike(faultRun{class: "auth", says: []string{`400`, `The access token expired`, `no Authorization header was sent`, `--header`}}),
+			alike(faultRun{do: " -H '{AUTHORIZATION}'", class: "auth", says: []string{`400`, `an Authorization header was sent`, `has not expired`}}),
+		)},
+		{name: "gateway-login", runs: alike(faultRun{class: "connect", says: []string{`302`, `Cloudflare Access`, `CF-Access-Client-Id`}})},
 	}
 }
 

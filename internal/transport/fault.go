@@ -82,6 +82,8 @@ type Fault struct {
 	Body []byte
 	// Title is the title of a web page, if the answer was one.
 	Title string
+	// Signs are the headers of the answer that tell who gave it, "Name: value" each.
+	Signs []string
 	// RPCError is the JSON-RPC error object in the body of an error status, whatever its id.
 	RPCError []byte
 	// Proxy is the URL of the proxy that carried the request, without user info, "" if there was none; ProxySource is where
@@ -234,6 +236,26 @@ func pageTitle(body []byte) string {
 		return ""
 	}
 	return strings.Join(strings.Fields(html.UnescapeString(string(m[1]))), " ")
+}
+
+// signHeaders are the headers by which those who stand before a server can be told from it.
+func signHeaders() []string {
+	return []string{"Server", "Cf-Mitigated", "Ngrok-Error-Code", "X-Amzn-Errortype", "X-Amzn-Waf-Action", "X-Vercel-Error", "X-Render-Routing", "X-Deny-Reason"}
+}
+
+// signs returns the headers of an answer that tell who gave it.
+func signs(h http.Header, mask func(string) string) []string {
+	var found []string
+	for _, name := range signHeaders() {
+		v := h.Get(name)
+		if mask != nil {
+			v = mask(v)
+		}
+		if v = Snippet([]byte(v)); v != "" {
+			found = append(found, name+": "+v)
+		}
+	}
+	return found
 }
 
 // retryAfter reads a Retry-After header: seconds or a date. See RFC 9110, 10.2.3.

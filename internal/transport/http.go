@@ -603,7 +603,7 @@ func (x *roundTrip) evidence(resp *http.Response, f Fault) Fault {
 	if mask := x.h.opts.Mask; mask != nil {
 		f.Body = []byte(mask(string(f.Body)))
 	}
-	f.Title = pageTitle(f.Body)
+	f.Title, f.Signs = pageTitle(f.Body), signs(resp.Header, x.h.opts.Mask)
 	if e, ok := parseEnvelope(trimMessage(f.Body)); ok && e.Error != nil {
 		f.RPCError, f.OwnID = e.Error, !e.nullID() && e.id() == x.msg.id()
 	}

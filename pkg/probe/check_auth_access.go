@@ -68,6 +68,8 @@ func (t *Target) refusal(ctx context.Context, f Finding) Finding {
 	why, _ := errors.AsType[*session.LoginError](t.openErr)
 	if e, ok := errors.AsType[*session.Error](t.openErr); ok && e.Status == 0 {
 		return t.notSent(f, why)
+	} else if ok && e.Symptom != "" {
+		return f // it is not the server that refuses
 	}
 	a := t.authorization(ctx)
 	sent := authorizationOf(t.expanded.Headers)

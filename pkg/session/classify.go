@@ -154,6 +154,8 @@ type seen struct {
 	// lost is set when the words are those of a server that does not know the transport's session, perhaps when such words
 	// stand in a longer text, which may be about something else.
 	lost, perhaps bool
+	// stranger is who answered in place of the server, nil if nobody was recognised.
+	stranger *stranger
 }
 
 // row is one line of the table.
@@ -233,7 +235,11 @@ func rows() []row {
 			return s.perhaps && !s.lost && s.fault.Challenge == ""
 		}), kindUncertain, ClassSession, ""},
 		{"lost-500", "500 with such a phrase: lost, but perhaps after execution", and(status(http.StatusInternalServerError), lost), kindUncertain, ClassSession, ""},
+		{"stranger", "somebody before the server, whose refusal no token changes", func(s seen) bool {
+			return s.isStatus() && s.stranger != nil && s.stranger.refusal
+		}, kindProtocol, ClassProtocol, ClassConnect},
 		{"auth", "401 or 403 otherwise", status(http.StatusUnauthorized, http.StatusForbidden), kindAuth, ClassAuth, ""},
+		{"auth-words", "400, or while opening 500 or JSON that is not JSON-RPC, that speaks of authorization", seen.wantsAuth, kindAuth, ClassAuth, ""},
 		{"rate-limit", "429", status(http.StatusTooManyRequests), kindBusy, ClassBusy, ""},
 		{"unavailable", "503 with Retry-After, and any 503 while opening", and(status(http.StatusServiceUnavailable), func(s seen) bool {
 			return s.fault.HasRetryAfter || !s.opened
@@ -320,7 +326,7 @@ func (ev evidence) sort() seen {
 	if st.Fault == nil || st.Answered {
 		return s
 	}
-	s.fault, s.status = st.Fault, st.Fault.Status
+	s.fault, s.status, s.stranger = st.Fault, st.Fault.Status, strangerOf(st.Fault)
 	texts := textsOf(s.fault.Body)
 	if s.fault.RPCError != nil {
 		s.rpc = rpcError(s.fault.RPCError)
@@ -407,6 +413,7 @@ func classify(ev evidence) *Error {
 		e.Phase = ev.state.Method
 	}
 	s.describe(e, r)
+	s.meet(e)
 	if ev.opened {
 		e.Outcome = outcomeOf(e.kind, ev.state)
 	}
@@ -579,6 +586,7 @@ func describeFault(e *Error, f *transport.Fault) {
 		case f.Snippet() != "":
 			e.Evidence = append(e.Evidence, "first bytes: "+f.Snippet())
 		}
+		e.Evidence = append(e.Evidence, f.Signs...)
 	}
 	if f.Challenge != "" {
 		e.Evidence = append(e.Evidence, "WWW-Authenticate: "+f.Challenge)

@@ -28,7 +28,12 @@ const (
 var loginWords = lazily(`(?i)\b(sign[ -]?in|log[ -]?in|login|sso|single sign-on|authenticate)\b`)
 
 // hostWords are those of refusals that are about the Host or Origin header.
-var hostWords = lazily(`(?i)\b(invalid|allowed|unknown|untrusted|bad) (host|origin)\b`)
+var hostWords = lazily(`(?i)\b(invalid|allowed|unknown|untrusted|bad) (host|origin)\b|` +
+	`\b(host|origin)( header)?( \(?["'][^"']{1,100}["']\)?)? (is |was )?not (allowed|permitted|trusted|in )`)
+
+// loginPlaces are addresses to which those are sent who have to log in.
+var loginPlaces = lazily(`(?i)[/._-](login|log-in|signin|sign-in|sso|saml2?|oauth2?|authorize|cas)([/?._-]|$)|/cdn-cgi/access/|` +
+	`^https://(\S+\.cloudflareaccess\.com|login\.microsoftonline\.com|accounts\.google\.com|\S+\.okta\.com|\S+\.auth0\.com)/`)
 
 // explain adds the next step to the failure of an opening, where there is an obvious one.
 func (o *opening) explain(ctx context.Context, e *Error) {
@@ -61,6 +66,9 @@ func (o *opening) explain(ctx context.Context, e *Error) {
 		e.Hint = proxyHint(f)
 	case transport.KindRedirect:
 		e.Hint = "if that is the right address, use it: " + f.Location
+		if loginPlaces().MatchString(f.Location) {
+			e.Hint = hintLogin
+		}
 		if f.Err != nil {
 			e.Hint = "correct the redirects of the server"
 			if f.Status == 0 { // it was no redirect: the endpoint event of the older transport named the address
