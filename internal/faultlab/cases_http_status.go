@@ -455,6 +455,20 @@ func httpStatusCases() []Case {
 			}},
 			check: check{want: `init 302 .*cloudflareaccess`},
 		},
+		{
+			ID: "CASE-408", Name: "ctype-text", Area: "http-status", Over: HTTP, Level: 2,
+			Title:   "JSON that is called text/plain",
+			Source:  "modelcontextprotocol/java-sdk#748; ThinkInAIXYZ/go-mcp#136",
+			Symptom: "Unknown media type; the same server works with other clients.",
+			Cause:   "The framework sets its own content type; some clients look for the word json in it, some at the body.",
+			Repro:   "Every response is JSON with Content-Type: text/plain; charset=utf-8.",
+			Right:   "Takes the message for what it is; doctor warns.",
+			Exit:    "ok.",
+			http: httpFault{reply: func(x *exchange, frame string) {
+				x.text(http.StatusOK, "text/plain; charset=utf-8", frame)
+			}},
+			check: check{want: `init 200 ct="text/plain.*protocolVersion`},
+		},
 	}
 }
 

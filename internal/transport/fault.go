@@ -167,6 +167,8 @@ func (f *Fault) plain() string {
 			return "the answer cannot be decoded: " + f.Err.Error()
 		case len(bytes.TrimSpace(f.Body)) == 0:
 			return fmt.Sprintf("the answer is empty (HTTP %d, content type %q)", f.Status, f.ContentType)
+		case f.Err != nil && f.Status == 0: // of a child
+			return fmt.Sprintf("the answer is not JSON-RPC: %v%s", f.Err, f.bodyHint())
 		case f.Err != nil:
 			return fmt.Sprintf("the answer is not JSON-RPC (%d %s): %v%s", f.Status, f.ContentType, f.Err, f.bodyHint())
 		}

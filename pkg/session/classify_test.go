@@ -96,6 +96,12 @@ func examples() []example {
 		{"dead", "the child was dead before the write", on(failed(transport.Fault{Kind: transport.KindExit})), ClassConnect, true, true, true, OutcomeNotSent},
 		{"dead", "the pooled connection was closed", on(failed(transport.Fault{Kind: transport.KindSevered})), ClassConnect, true, true, true, OutcomeNotSent},
 
+		{"unknown-method", "404 to a notification, in the words of JSON-RPC", opening(failed(transport.Fault{
+			Kind: transport.KindStatus, Status: 404, Written: true, SessionID: true, RPCError: []byte(`{"code":-32601,"message":"Method not found"}`),
+		})), ClassProtocol, false, false, false, ""},
+		{"gone", "404 in the words of JSON-RPC that speaks of the session", on(failed(transport.Fault{
+			Kind: transport.KindStatus, Status: 404, Written: true, SessionID: true, RPCError: []byte(`{"code":-32601,"message":"Session not found"}`),
+		})), ClassSession, true, true, true, OutcomeRefused},
 		{"gone", "404", on(status(404, true, "")), ClassSession, true, true, true, OutcomeRefused},
 		{"gone", "410", on(status(410, true, "")), ClassSession, true, true, true, OutcomeRefused},
 		{"lost", "400 with the words", on(status(400, true, "Bad Request: No valid session ID provided")), ClassSession, true, true, true, OutcomeRefused},

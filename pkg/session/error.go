@@ -145,6 +145,9 @@ func (e *RPCError) Error() string {
 	if strings.TrimSpace(message) == "" {
 		message = "an error without a message"
 	}
+	if e.Code == 0 { // there was none
+		return message
+	}
 	return fmt.Sprintf("%s (code %d)", message, e.Code)
 }
 

@@ -104,6 +104,8 @@ func (o *opening) explainStatus(e *Error, f *transport.Fault) {
 		e.Hint = hint
 	case hostWords().Match(f.Body):
 		e.Hint = hintHost
+	case e.Phase == initializedMethod && e.kind != kindExpired:
+		e.Hint = "the server has to accept " + initializedMethod + ", with 202 and no body"
 	case e.kind == kindExpired:
 		e.Hint = "the session was lost while it was being opened: several instances without shared sessions behind one address?"
 	case f.Status == http.StatusNotFound || f.Status == http.StatusMethodNotAllowed:

@@ -471,5 +471,11 @@ func contentHint(f *transport.Fault) string {
 	if _, ok := errors.AsType[*transport.EncodingError](f); ok {
 		return "suspect a proxy before the server, which changes the body or the header alone; to ask for plain bodies: --header 'Accept-Encoding: identity'"
 	}
+	switch {
+	case f.Status == 0: // of a child: nobody stands before it
+		return "correct what the server writes"
+	case f.Err != nil:
+		return "correct what the server sends, or what a proxy before it makes of that"
+	}
 	return "see what the server, or a proxy before it, sends: content type, content encoding, body"
 }
