@@ -88,6 +88,7 @@ func httpStatusFaults() []faultCase {
 			alike(faultRun{
 				do: " -H '{AUTHORIZATION}'", class: "auth", says: []string{`401`, `no OAuth metadata`, `an Authorization header was sent`},
 			}),
+			alike(faultRun{do: " -H 'Authorization: Bearer Bearer s3cret'", class: "auth", says: []string{`401`, `begins with Bearer twice`}, never: []string{"s3cret"}}),
 			alike(faultRun{do: " -H 'Authorization: Bearer s3cret'", never: []string{"s3cret"}, handshakes: 1}),
 		)},
 		{name: "http-403-call", runs: []faultRun{

@@ -8,7 +8,7 @@ package main
 import (
 	"context"
 	"io"
-	"log"
+	"log" //nolint:depguard // nothing is logged with it: net/http writes to it, and is silenced
 	"os"
 	"os/signal"
 	"syscall"

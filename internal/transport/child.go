@@ -1049,18 +1049,24 @@ func (k *Child) notifies() {
 // empty result, or an error that says that they do not know the method. Nothing else is told from the answer to a request that
 // has lost its id. The caller holds the lock.
 func (k *Child) answersNotification(e envelope) bool {
-	const invalidRequest, unknownMethod = -32600, -32601 // JSON-RPC 2.0, 5.1
 	if k.owed == 0 || k.idless {
 		return false
 	}
 	if e.Error == nil {
 		return len(e.Result) <= len("null") && (e.Result == nil || string(e.Result) == "{}" || string(e.Result) == "null" || string(e.Result) == "true")
 	}
-	var failure struct {
+	return refusesMessage(e.Error)
+}
+
+// refusesMessage reports whether an error says that a message is not one that the server takes: its method is not known, or it
+// is no request at all, as a notification is none.
+func refusesMessage(failure []byte) bool {
+	const invalidRequest, unknownMethod = -32600, -32601 // JSON-RPC 2.0, 5.1
+	var e struct {
 		Code float64 `json:"code"`
 	}
-	_ = json.Unmarshal(e.Error, &failure) // what cannot be read has no code
-	return failure.Code == invalidRequest || failure.Code == unknownMethod
+	_ = json.Unmarshal(failure, &e) // what cannot be read has no code
+	return e.Code == invalidRequest || e.Code == unknownMethod
 }
 
 // expect notes that the response to a request is to be delivered to an exchange. It returns the child's fault if the

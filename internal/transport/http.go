@@ -790,7 +790,10 @@ func (x *roundTrip) stream(resp *http.Response, own string) {
 				data = forSDK(data, e, x.msg, x.ex)
 				done = true
 			default:
-				data = h.deliver(e, data)
+				if data = h.deliver(e, data); data == nil {
+					ev.data = nil
+					return ev, ev.hasID, nil
+				}
 			}
 		}
 		h.opts.Notify.notify(e)
@@ -915,7 +918,9 @@ func (h *HTTP) heard(event []byte) (data []byte, ok bool) {
 		return nil, false
 	}
 	if e.isResponse() {
-		data = h.deliver(e, data)
+		if data = h.deliver(e, data); data == nil {
+			return nil, false
+		}
 	}
 	h.opts.Notify.notify(e)
 	h.Odd.heard(e)
@@ -928,9 +933,11 @@ func (x *roundTrip) legacyStream(resp *http.Response) {
 	first := true
 	onEvent := func(ev sseEvent) (sseEvent, bool, error) {
 		if first {
-			if ev.name == "endpoint" {
-				first = false
+			// Others pass over what they do not know, such as a ping; an event without a name is the SDK's to refuse.
+			if ev.name != "" && ev.name != "message" && ev.name != "endpoint" {
+				return ev, false, nil
 			}
+			first = ev.name != "endpoint"
 			return ev, true, nil
 		}
 		data, ok := h.heard(ev.data)
@@ -1047,9 +1054,21 @@ func (h *HTTP) forget(msg envelope) {
 func (h *HTTP) deliver(e envelope, data []byte) []byte {
 	h.mu.Lock()
 	h.legacyOpened = h.opts.Legacy
-	call, ok := h.pending[e.id()]
-	delete(h.pending, e.id())
-	late := slices.Contains(h.givenUp, e.id())
+	id := e.id()
+	if e.nullID() {
+		// The SDK would end the connection. An error is the answer to the only request that waits, if it is not that to a
+		// notification, which some servers answer.
+		if len(h.pending) != 1 || e.Error == nil || refusesMessage(e.Error) {
+			h.mu.Unlock()
+			h.stray(e)
+			return nil
+		}
+		for id = range h.pending { //nolint:revive // takes the only key
+		}
+	}
+	call, ok := h.pending[id]
+	delete(h.pending, id)
+	late := slices.Contains(h.givenUp, id)
 	h.mu.Unlock()
 	if !ok {
 		if !late {

@@ -34,8 +34,8 @@ func whatIsWrong(text []byte) error {
 		}
 		return nil
 	case !ok:
-		var any json.RawMessage
-		if err, ok := errors.AsType[*json.SyntaxError](json.Unmarshal(text, &any)); ok {
+		var whole json.RawMessage
+		if err, ok := errors.AsType[*json.SyntaxError](json.Unmarshal(text, &whole)); ok {
 			return fmt.Errorf("it is no JSON: %w, at byte %d", err, err.Offset)
 		}
 		return errors.New("it is no JSON")
@@ -56,8 +56,8 @@ func whatIsWrong(text []byte) error {
 
 // cutShort reports whether a text would be JSON if it went on: the connection has broken, and the server has done no wrong.
 func cutShort(text []byte) bool {
-	var any json.RawMessage
-	err, ok := errors.AsType[*json.SyntaxError](json.Unmarshal(text, &any))
+	var whole json.RawMessage
+	err, ok := errors.AsType[*json.SyntaxError](json.Unmarshal(text, &whole))
 	return ok && err.Offset >= int64(len(text))
 }
 
@@ -104,12 +104,12 @@ func wrongMembers(object []byte) error {
 
 // messageIn finds a JSON-RPC message within a line that holds other text, too.
 func messageIn(line []byte) ([]byte, envelope, bool) {
-	named := bytes.Index(line, []byte(`"jsonrpc"`))
-	if named < 0 {
+	before, _, named := bytes.Cut(line, []byte(`"jsonrpc"`))
+	if !named {
 		return nil, envelope{}, false
 	}
 	// The message begins at the brace before the member, if that is its first one, else at the first brace at all.
-	for _, start := range []int{bytes.LastIndexByte(line[:named], '{'), bytes.IndexByte(line, '{')} {
+	for _, start := range []int{bytes.LastIndexByte(before, '{'), bytes.IndexByte(line, '{')} {
 		if start < 0 {
 			continue
 		}

@@ -87,6 +87,10 @@ func (t *Target) refusal(ctx context.Context, f Finding) Finding {
 		if text := challenged(a, "error_description"); text != "" {
 			f.Message += ": " + firstWords(text)
 		}
+		f.Fix = cmp.Or(session.MalformedAuthorization(t.expanded.Headers), f.Fix)
+	case session.MalformedAuthorization(t.expanded.Headers) != "":
+		f.Message = "the server wants authorization: HTTP 401, and no Authorization header was sent"
+		f.Fix = session.MalformedAuthorization(t.expanded.Headers)
 	case loggedIn(t):
 		f = t.loginRefused(f, a, why)
 	case t.obstacle(ctx) != "":

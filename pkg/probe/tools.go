@@ -238,7 +238,7 @@ func (in inside) has(ref string) bool {
 		return true // an anchor
 	}
 	at := in.root
-	for _, step := range strings.Split(path, "/") {
+	for step := range strings.SplitSeq(path, "/") {
 		if decoded, err := url.PathUnescape(step); err == nil {
 			step = decoded
 		}
