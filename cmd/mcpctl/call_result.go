@@ -1,9 +1,11 @@
 package main
 
 import (
+	"encoding/json"
 	"fmt"
 	"strings"
 
+	"github.com/mcpctl/mcpctl/internal/rawjson"
 	"github.com/mcpctl/mcpctl/internal/render"
 	"github.com/mcpctl/mcpctl/internal/toolargs"
 )
@@ -11,6 +13,9 @@ import (
 // checkOutput compares a result with what the tool says that it returns. It is the server that is wrong then, and the call
 // has been made: the caller is warned, and gets the result all the same. An error need not have the shape of a result.
 func (c toolCall) checkOutput(result *render.Result) []string {
+	if !result.IsError && noContent(result.Raw) {
+		return []string{"the result has neither content nor structuredContent, so a client shows nothing; -o json shows what it has"}
+	}
 	if !isGiven(c.outputSchema) || result.IsError {
 		return nil
 	}
@@ -26,6 +31,13 @@ func (c toolCall) checkOutput(result *render.Result) []string {
 		found[i] = "the result does not fit the tool's outputSchema: " + found[i]
 	}
 	return found
+}
+
+// noContent reports whether a result has none of the members that hold what a tool says. See the MCP specification,
+// 2025-11-25, "Tools", "Tool Result".
+func noContent(raw json.RawMessage) bool {
+	content := rawjson.Get(raw, "content")
+	return !isGiven(content) && rawjson.Get(raw, "structuredContent") == nil
 }
 
 // warning tells a person of something that is wrong, and does not fail for it.

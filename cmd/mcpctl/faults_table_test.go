@@ -88,6 +88,7 @@ func httpStatusFaults() []faultCase {
 			alike(faultRun{
 				do: " -H '{AUTHORIZATION}'", class: "auth", says: []string{`401`, `no OAuth metadata`, `an Authorization header was sent`},
 			}),
+			alike(faultRun{do: " -H 'Authorization: Bearer Bearer s3cret'", class: "auth", says: []string{`401`, `begins with Bearer twice`}, never: []string{"s3cret"}}),
 			alike(faultRun{do: " -H 'Authorization: Bearer s3cret'", never: []string{"s3cret"}, handshakes: 1}),
 		)},
 		{name: "http-403-call", runs: []faultRun{
@@ -150,6 +151,30 @@ func httpStatusFaults() []faultCase {
 			says: []string{`within timeout 2s \(flag --timeout\)`, `HTTP 200 came, with 0 of 500 bytes of its body`},
 		})},
 		{name: "http-conn-reuse-eof", runs: fine()},
+		{name: "ctype-text", runs: fine()},
+		{name: "gateway-bot-check", runs: alike(faultRun{
+			class: "connect", says: []string{`403`, `against bots answers, and not the server`, `Server: cloudflare`, `a token does not help`},
+		})},
+		{name: "gateway-unreachable", runs: alike(faultRun{
+			class: "connect", says: []string{`530`, `the tunnel is not up`, `start the tunnel again`}, never: []string{"own log"},
+		})},
+		{name: "gateway-timeout-call", runs: []faultRun{
+			{do: list},
+			{
+				do: echo, class: "unknown-outcome", calls: 1, outcome: "unknown",
+				says: []string{`524`, `a proxy gave up waiting`, `may have been executed`, `proxy_read_timeout`},
+			},
+		}},
+		{name: "body-too-large", runs: []faultRun{
+			{do: list},
+			{do: echo, class: "protocol", calls: 1, outcome: "refused", says: []string{`413`, `the request is larger`, `client_max_body_size`, `Server: nginx`}},
+		}},
+		{name: "gateway-route-403", runs: alike(faultRun{class: "connect", says: []string{`403`, `a path, or a method, that it does not have`, `check the URL`}})},
+		{name: "auth-400", runs: slices.Concat(
+			alike(faultRun{class: "auth", says: []string{`400`, `The access token expired`, `no Authorization header was sent`, `--header`}}),
+			alike(faultRun{do: " -H '{AUTHORIZATION}'", class: "auth", says: []string{`400`, `an Authorization header was sent`, `has not expired`}}),
+		)},
+		{name: "gateway-login", runs: alike(faultRun{class: "connect", says: []string{`302`, `Cloudflare Access`, `CF-Access-Client-Id`}})},
 	}
 }
 
@@ -242,6 +267,12 @@ func lifecycleFaults() []faultCase {
 		{name: "discover-silent", runs: fine()},
 		{name: "caps-lie-logging", runs: fine()},
 		{name: "ping-odd-error", runs: fine()},
+		{name: "initialized-unknown", runs: alike(faultRun{
+			class: "protocol", says: []string{`notifications/initialized: HTTP 404`, `has to accept notifications/initialized`}, never: []string{"instances"},
+		})},
+		{name: "init-array", runs: alike(faultRun{
+			class: "protocol", says: []string{`the member capabilities\.tools is of another type, an array`, `PHP and Lua write \[\]`}, never: []string{"ServerCapabilities"},
+		})},
 	}
 }
 
@@ -260,6 +291,12 @@ func jsonrpcFaults() []faultCase {
 		{name: "out-of-order", runs: fine()},
 		{name: "framing-output", runs: fine()},
 		{name: "params-null", runs: fine()},
+		{name: "notification-answered", runs: fine()},
+		{name: "number-nan", runs: []faultRun{
+			{do: list},
+			{do: echo, class: "unknown-outcome", execs: 1, calls: 1, outcome: "unknown", says: []string{`it is no JSON: invalid character 'N'`, `not repeated`}},
+		}},
+		{name: "version-missing", runs: alike(faultRun{class: "protocol", says: []string{`initialize: the answer is not JSON-RPC`, `it has no member "jsonrpc"`}})},
 	}
 }
 
@@ -282,6 +319,15 @@ func listingFaults() []faultCase {
 			{do: "call SERVER tagged kind=a n:=1", out: []string{`"kind":"a"`, `"n":1\b`}},
 			{do: `call SERVER tagged '{"kind":"a","n":1}'`, out: []string{`"kind":"a"`, `"n":1\b`}},
 		}},
+		{name: "tools-null", runs: []faultRun{
+			{do: list, out: []string{`^$`}, says: []string{`"tools" is null`}},
+			{do: echo, class: "usage", says: []string{`no tools at all`}},
+		}},
+		{name: "schema-dangling", runs: []faultRun{
+			{do: list, out: []string{`dangling`, `draft`, `any_type`}},
+			{do: "call SERVER any_type x=1", out: []string{`^ok$`}},
+			{do: "call SERVER dangling", out: []string{`^ok$`}, says: []string{`no structuredContent`}},
+		}},
 		{name: "dup-tool-names", runs: []faultRun{{do: list, tools: 4, says: []string{`name of an earlier one, "echo"`}}, {do: echo}}},
 	}
 }
@@ -289,6 +335,7 @@ func listingFaults() []faultCase {
 func stdioFaults() []faultCase {
 	return []faultCase{
 		{name: "stdio-banner", runs: fine()},
+		{name: "stdio-shared-line", runs: fine()},
 		{name: "stdio-stderr-flood", runs: fine()},
 		{name: "stdio-line-1m", runs: []faultRun{
 			{do: list, tools: 263, within: time.Minute}, // a megabyte is much for the race detector

@@ -7,6 +7,8 @@ package main
 
 import (
 	"context"
+	"io"
+	"log" //nolint:depguard // nothing is logged with it: net/http writes to it, and is silenced
 	"os"
 	"os/signal"
 	"syscall"
@@ -42,6 +44,9 @@ func (systemKeyring) Set(service, user, secret string) error {
 func (systemKeyring) Delete(service, user string) error { return keyring.Delete(service, user) }
 
 func main() {
+	// net/http tells odd answers to the standard logger, in the server's own words: they are kept as evidence elsewhere.
+	log.SetOutput(io.Discard)
+
 	// SIGHUP comes when the terminal is closed: the children have to be ended then, too.
 	// The first signal ends ctx, the second everything, unless somebody has taken the interrupts.
 	ctx, end := context.WithCancel(context.Background())

@@ -110,5 +110,41 @@ func askCases() []Case {
 				drive: (*httpProbe).modern,
 			},
 		},
+		{
+			ID: "CASE-218", Name: "ask-legacy-type", Area: "call", Over: HTTP | Stdio, Level: 3,
+			Title:   "A result of the older protocol that says it wants input",
+			Source:  "Kuadrant/kuadrant-console-plugin#779; topcheer/ggcode#2499",
+			Symptom: "One call runs the tool again and again.",
+			Cause:   "resultType is of 2026-07-28; the client makes the request again also where the protocol does not know it.",
+			Repro:   `Revision 2025-11-25: echo answers with its text, and resultType input_required beside it.`,
+			Right:   "Takes the result as it is. Does not make the call again.",
+			Exit:    "ok; the tool ran once.",
+			server: serverFault{tools: []tool{{
+				name: "echo",
+				call: func(_ *responder, c *toolCall) {
+					c.result(`{"resultType":"input_required","content":[{"type":"text","text":"hi"}]}`)
+				},
+			}}},
+			check: check{want: `call.*input_required`},
+		},
+		{
+			ID: "CASE-219", Name: "ask-nothing", Area: "call", Over: HTTP, Level: 3,
+			Title:   "A server that wants input, and does not say what",
+			Source:  "topcheer/ggcode#2499; anthropics/claude-ai-mcp#1027",
+			Symptom: "One call runs the tool again and again, and fails in the end.",
+			Cause:   "A result that asks for input must have inputRequests or requestState. Without either, asking again changes nothing.",
+			Repro:   "Revision 2026-07-28: every tools/call of echo gets resultType input_required, and nothing else.",
+			Right:   "Says that the result has neither, after one call.",
+			Exit:    "protocol; the tool ran once.",
+			server: serverFault{every: modernOnly, tools: []tool{{
+				name: "echo",
+				call: func(_ *responder, c *toolCall) { c.result(`{"resultType":"input_required"}`) },
+			}}},
+			http: httpFault{request: modernHTTP, reply: modernReply},
+			check: check{
+				want:  `call 200 .*input_required`,
+				drive: (*httpProbe).modern,
+			},
+		},
 	}
 }

@@ -358,6 +358,117 @@ func httpStatusCases() []Case {
 			}},
 			check: check{want: `init 200.*(note|ping|list) ERR .*EOF.*closed_reused_connection`},
 		},
+		{
+			ID: "CASE-401", Name: "gateway-bot-check", Area: "http-status", Over: HTTP, Level: 2,
+			Title:   "A bot check of a proxy answers with 403",
+			Source:  "BingoWon/apple-rag-mcp#3; anthropics/claude-ai-mcp#279; NSHipster/sosumi.ai#22",
+			Symptom: "The client asks for a token, or starts a login; the server's log shows no request.",
+			Cause:   "The protection before the server takes programs for bots. Any 403 is taken for a matter of authorization.",
+			Repro:   `Every request gets 403 text/html, titled "Just a moment...", with cf-mitigated: challenge.`,
+			Right:   "Says that a bot check answers and not the server, and that no token helps.",
+			Exit:    "connect.",
+			http: httpFault{request: instead(http.StatusForbidden, "text/html; charset=UTF-8",
+				`<!DOCTYPE html><html lang="en-US"><head><title>Just a moment...</title></head><body></body></html>`,
+				"Server", "cloudflare", "Cf-Mitigated", "challenge")},
+			check: check{want: `init 403 .*Just a moment`},
+		},
+		{
+			ID: "CASE-402", Name: "gateway-unreachable", Area: "http-status", Over: HTTP, Level: 2,
+			Title:   "A proxy that does not get to the server",
+			Source:  "anthropics/claude-ai-mcp#63",
+			Symptom: "The owner looks into the server's log, which shows nothing.",
+			Cause:   "The request never got there: the tunnel has no route, the firewall lets nobody in.",
+			Repro:   `Every request gets 530 text/plain "error code: 1033".`,
+			Right:   "Says that the tunnel is not up. Does not send anybody to the server's log.",
+			Exit:    "connect.",
+			http:    httpFault{request: instead(530, "text/plain; charset=UTF-8", "error code: 1033", "Server", "cloudflare")},
+			check:   check{want: `init 530 .*error code: 1033`},
+		},
+		{
+			ID: "CASE-403", Name: "gateway-timeout-call", Area: "http-status", Over: HTTP, Level: 2,
+			Title:   "A proxy gives up waiting for a tool",
+			Source:  "obot-platform/obot#3266; stacklok/toolhive#1576",
+			Symptom: "A page of HTML in place of a result; the tool ran on.",
+			Cause:   "The proxy waits for a minute or two, and the tool takes longer.",
+			Repro:   "tools/call gets 524 text/html. Nobody can know whether the tool ran.",
+			Right:   "Says that a proxy gave up, that the tool may have run, and whose limit to raise. Does not repeat the call.",
+			Exit:    "unknown-outcome.",
+			http: httpFault{request: onRPC("tools/call", func(x *exchange) {
+				x.set("Server", "cloudflare")
+				x.text(524, "text/html; charset=UTF-8", "<html><head><title>mcp.example | 524: A timeout occurred</title></head></html>")
+			})},
+			check: check{want: `list 200.*call 524 .*A timeout occurred`},
+		},
+		{
+			ID: "CASE-404", Name: "body-too-large", Area: "http-status", Over: HTTP, Level: 1,
+			Title:   "Arguments larger than a proxy takes",
+			Source:  "PrefectHQ/fastmcp#854; stdapi-ai/stdapi.ai#140",
+			Symptom: "413 for a tool that is given a file, and nobody knows from whom.",
+			Cause:   "A limit of the framework or the proxy on the size of requests.",
+			Repro:   "tools/call gets 413 text/html in the words of nginx.",
+			Right:   "Says that the request is too large, and where such limits are set.",
+			Exit:    "protocol.",
+			http: httpFault{request: onRPC("tools/call", func(x *exchange) {
+				x.set("Server", "nginx/1.25.3")
+				x.text(http.StatusRequestEntityTooLarge, "text/html", "<html><head><title>413 Request Entity Too Large</title></head></html>")
+			})},
+			check: check{want: `list 200.*call 413 `},
+		},
+		{
+			ID: "CASE-405", Name: "gateway-route-403", Area: "http-status", Over: HTTP, Level: 2,
+			Title:   "403 in the words of a missing token, for a missing route",
+			Source:  "aws/chalice#12",
+			Symptom: "People look for the right token, and the path is wrong.",
+			Cause:   "AWS API Gateway answers so for every path and method that it does not have.",
+			Repro:   `Every request gets 403 {"message":"Missing Authentication Token"} with x-amzn-ErrorType.`,
+			Right:   "Says that the gateway has no such route.",
+			Exit:    "connect.",
+			http: httpFault{request: instead(http.StatusForbidden, "application/json", `{"message":"Missing Authentication Token"}`,
+				"X-Amzn-Errortype", "MissingAuthenticationTokenException")},
+			check: check{want: `init 403 .*Missing Authentication Token`},
+		},
+		{
+			ID: "CASE-406", Name: "auth-400", Area: "http-status", Over: HTTP, Level: 2,
+			Title:   "400 where 401 is meant",
+			Source:  "PrefectHQ/fastmcp#2461; byadsco/meta-ads-mcp#61; github/github-mcp-server#525",
+			Symptom: "A bad request, says the client; the older transport is tried; nobody thinks of the token.",
+			Cause:   "The status says nothing of authorization, only the words do.",
+			Repro:   `Without the right token, every request gets 400 {"error":"invalid_token","error_description":"The access token expired"}.`,
+			Right:   "Takes it for a matter of authorization, says whether a token was sent, and what to do.",
+			Exit:    "auth.",
+			http: httpFault{request: instead(http.StatusBadRequest, "application/json",
+				`{"error":"invalid_token","error_description":"The access token expired"}`)},
+			check: check{want: `init 400 .*invalid_token`},
+		},
+		{
+			ID: "CASE-407", Name: "gateway-login", Area: "http-status", Over: HTTP, Level: 2,
+			Title:   "The login of a proxy at another address",
+			Source:  "UsefulSoftwareCo/executor#1803; UsefulSoftwareCo/executor#1130",
+			Symptom: "The client tells people to use the address of a login page.",
+			Cause:   "Cloudflare Access redirects what is not logged in.",
+			Repro:   "Every request gets 302 to https://corp.cloudflareaccess.com/cdn-cgi/access/login/mcp.example.",
+			Right:   "Says that a login stands before the server, and how a program gets past it.",
+			Exit:    "connect.",
+			http: httpFault{request: func(x *exchange) bool {
+				x.redirect(http.StatusFound, "https://corp.cloudflareaccess.com/cdn-cgi/access/login/mcp.example?kid=1")
+				return true
+			}},
+			check: check{want: `init 302 .*cloudflareaccess`},
+		},
+		{
+			ID: "CASE-408", Name: "ctype-text", Area: "http-status", Over: HTTP, Level: 2,
+			Title:   "JSON that is called text/plain",
+			Source:  "modelcontextprotocol/java-sdk#748; ThinkInAIXYZ/go-mcp#136",
+			Symptom: "Unknown media type; the same server works with other clients.",
+			Cause:   "The framework sets its own content type; some clients look for the word json in it, some at the body.",
+			Repro:   "Every response is JSON with Content-Type: text/plain; charset=utf-8.",
+			Right:   "Takes the message for what it is; doctor warns.",
+			Exit:    "ok.",
+			http: httpFault{reply: func(x *exchange, frame string) {
+				x.text(http.StatusOK, "text/plain; charset=utf-8", frame)
+			}},
+			check: check{want: `init 200 ct="text/plain.*protocolVersion`},
+		},
 	}
 }
 
@@ -422,4 +533,15 @@ func rateLimit(x *exchange) bool {
 	x.json(http.StatusTooManyRequests, `{"jsonrpc":"2.0","id":`+x.id()+
 		`,"result":null,"error":{"code":-32004,"message":"Too many requests. Please try again later."}}`)
 	return true
+}
+
+// instead answers every request in place of the server. What follows the body are names and values of headers.
+func instead(status int, contentType, body string, headers ...string) func(*exchange) bool {
+	return func(x *exchange) bool {
+		for i := 0; i+1 < len(headers); i += 2 {
+			x.set(headers[i], headers[i+1])
+		}
+		x.text(status, contentType, body)
+		return true
+	}
 }

@@ -369,6 +369,18 @@ func stdioCases() []Case {
 			}},
 			check: check{want: `init EOF.*exit status 1.*EADDRINUSE`},
 		},
+		{
+			ID: "CASE-424", Name: "stdio-shared-line", Area: "stdio", Over: Stdio, Level: 2,
+			Title:   "A message stands in a line with other text",
+			Source:  "modelcontextprotocol/servers#3173",
+			Symptom: "Parse errors at a position within the line, then a time-out.",
+			Cause:   "Something writes to standard output without an end of line, and the message follows.",
+			Repro:   `Before each response, in its line: "Processing request... ".`,
+			Right:   "Takes the message, or names the line; doctor says that other clients do not find the message.",
+			Exit:    "ok; or timeout with the line shown.",
+			stdio:   stdioFault{encode: func(_ *process, frame string) string { return "Processing request... " + frame + "\n" }},
+			check:   check{want: `Processing request`, collect: true},
+		},
 	}
 }
 

@@ -21,6 +21,8 @@ type stdioFault struct {
 	encode func(p *process, frame string) string  // how one message is written; nil means one line
 	signal func(p *process) (code int, exit bool) // on a signal; nil means exit with 128 plus its number
 	end    func(p *process) (code int)            // after the end of stdin; nil means a prompt exit with 0
+
+	notified string // what each notification is answered with; "" means nothing, which is right
 }
 
 // StdioOptions are the circumstances in which a case is served over standard streams.
@@ -137,6 +139,9 @@ func (p *process) take(raw []byte) {
 		p.responder.deliver(m)
 	case m.isNotification():
 		p.responder.note(m)
+		if s := p.c.stdio.notified; s != "" {
+			p.emit(s)
+		}
 	case m.isRequest():
 		go p.responder.handle(m, p.emit)
 	default:

@@ -11,6 +11,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -127,10 +128,14 @@ type Child struct {
 	Strays atomic.Int64
 	// Odd collects what the server does otherwise than the specification says.
 	Odd Oddities
-	// Late is set when the response to a request came that had been given up just before.
-	Late atomic.Bool
+	// Late is set when the response to a request came that had been given up just before, and Endless when such a one came
+	// without an end of its line.
+	Late, Endless atomic.Bool
 	// Echoes is set when the child has sent an initialize request: only a client does that, so it sends back what it gets.
 	Echoes atomic.Bool
+
+	// unended is set while a line is looked at that has no end. It is readStdout's alone.
+	unended bool
 
 	mu    sync.Mutex
 	fault *Fault
@@ -143,6 +148,14 @@ type Child struct {
 	pending  map[string]pendingCall
 	// givenUp are the ids of requests that were given up, the latest last: what is answered all the same is late, not wrong.
 	givenUp []string
+	// found are the ids of responses that stood in a line with other text, the latest last: some servers write what they send
+	// into such a log, too.
+	found []string
+	// written counts the messages that were written, notified is the number of the latest notification among them, and owed is
+	// how many of those the child may still answer, although nothing is to be answered to them: some servers do.
+	written, notified, owed int
+	// idless is set when a response without an id was taken for that of a request: others without one are, too.
+	idless bool
 }
 
 // Noise is what a child wrote to its standard output that is not MCP.
@@ -484,16 +497,19 @@ func (k *Child) die(f *Fault) {
 func (k *Child) readStdout() {
 	r := bufio.NewReaderSize(k.stdout, 64<<10)
 	var open *spanning
-	noise := func() {
-		if open != nil {
-			k.noted(open.number, open.text)
-			open = nil
+	noise := func() bool {
+		if open == nil {
+			return true
 		}
+		number, text := open.number, open.text
+		open = nil
+		return k.passedOver(number, text)
 	}
 	for number := 1; ; number++ {
-		line, err := readLine(r, MaxMessage)
+		line, ended, err := readEnded(r, MaxMessage)
+		k.unended = !ended
 		if err != nil {
-			noise()
+			_ = noise()
 			k.outputEnded(err)
 			return
 		}
@@ -519,9 +535,13 @@ func (k *Child) readStdout() {
 		messages, ok := parseLine(text)
 		switch {
 		case ok:
-			noise()
+			if !noise() {
+				return
+			}
 		case open == nil && (text[0] != '{' || len(text) >= maxPretty):
-			k.noted(number, text)
+			if !k.passedOver(number, text) {
+				return
+			}
 			continue
 		default:
 			if open == nil {
@@ -531,8 +551,8 @@ func (k *Child) readStdout() {
 			if !open.over() {
 				continue
 			}
-			if messages, ok = parseLine(open.text); !ok {
-				noise()
+			if messages, ok = parseLine(open.text); !ok && !noise() {
+				return
 			}
 			open = nil
 		}
@@ -660,12 +680,66 @@ func (k *Child) receive(m lineMessage) bool {
 	}
 }
 
+// passedOver keeps a line that is not MCP. A response that stands in it with other text is given to its request all the same;
+// one that cannot be read ends it, with the reason. It reports false when nobody reads any more.
+func (k *Child) passedOver(number int, line []byte) bool {
+	k.noted(number, line)
+	if k.unended { // the child has ended, perhaps in the middle of it
+		return true
+	}
+	if message, e, ok := messageIn(line); ok && e.isResponse() && !e.nullID() {
+		if !k.waits(e.id()) {
+			return true
+		}
+		k.mu.Lock()
+		k.found = remembered(k.found, e.id())
+		k.mu.Unlock()
+		k.Odd.note(OddLine, "the response with the id %.40s stands in a line with other text: %s", e.ID, Quote(k.evidence(line)))
+		return k.receive(lineMessage{e, message})
+	}
+	id, why := brokenAnswer(line)
+	if why == nil || !k.waits(canonicalID(id)) {
+		return true
+	}
+	k.mu.Lock()
+	call := k.pending[canonicalID(id)]
+	delete(k.pending, canonicalID(id))
+	k.mu.Unlock()
+	body := []byte(k.evidence(line))
+	call.ex.fail(&Fault{Kind: KindContent, Written: true, Body: body[:min(len(body), faultBody)], Err: why})
+	msg, err := jsonrpc.DecodeMessage(unreadable([]byte(`{"id":` + string(call.id) + `}`)))
+	if err != nil {
+		return true
+	}
+	select {
+	case k.incoming <- msg:
+		return true
+	case <-k.closed:
+		return false
+	}
+}
+
+// waits reports whether a request with an id waits for its response.
+func (k *Child) waits(id string) bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	_, ok := k.pending[id]
+	return ok
+}
+
 // deliver gives a response to the exchange of its request, and returns it with the request's own id. An error without
-// an id is the answer to the only request that waits, if there is just one; else nobody can tell, and it is noise.
+// an id is the answer to the only request that waits, if there is just one, and if it is not the answer to a notification;
+// else nobody can tell, and it is noise.
 func (k *Child) deliver(e envelope, data []byte) []byte {
 	k.mu.Lock()
 	id := e.id()
 	if e.nullID() {
+		if k.answersNotification(e) {
+			k.owed--
+			k.mu.Unlock()
+			k.Odd.note(OddNotified, "a notification is answered: %s", Quote(k.evidence(data)))
+			return nil
+		}
 		if len(k.pending) != 1 {
 			k.mu.Unlock()
 			k.noted(0, data)
@@ -673,14 +747,24 @@ func (k *Child) deliver(e envelope, data []byte) []byte {
 		}
 		for id = range k.pending { //nolint:revive // takes the only key
 		}
+		k.idless = true
 	}
 	call, ok := k.pending[id]
 	delete(k.pending, id)
+	if ok && call.number > k.notified && !e.nullID() {
+		k.owed = 0 // it came after the notifications: who answers them does so in their turn
+	}
 	over, late := k.fault != nil, slices.Contains(k.givenUp, id) && id != ""
+	again := slices.Contains(k.found, id) && id != ""
 	k.mu.Unlock()
+	if !ok && again { // it stood in a line with other text before
+		k.Strays.Add(1)
+		return data
+	}
 	if !ok {
 		if late {
 			k.Late.Store(true)
+			k.Endless.Store(k.unended)
 		}
 		if !over { // what comes later was asked for, by a request that was given up at the end
 			k.Strays.Add(1)
@@ -880,6 +964,9 @@ func (c *childConn) Write(ctx context.Context, msg jsonrpc.Message) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
+	if e.Method != "" && e.nullID() {
+		k.notifies()
+	}
 	w := write{data: append(data, '\n'), ex: ex, done: make(chan error, 1)}
 	select {
 	case k.writes <- w:
@@ -949,6 +1036,39 @@ func (c *childConn) unsent(ex *Exchange, err error) error {
 	return &f
 }
 
+// notifies counts a notification that is about to be written.
+func (k *Child) notifies() {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.written++
+	k.notified = k.written
+	k.owed++
+}
+
+// answersNotification reports whether a response without an id is the answer to a notification: some servers send one, an
+// empty result, or an error that says that they do not know the method. Nothing else is told from the answer to a request that
+// has lost its id. The caller holds the lock.
+func (k *Child) answersNotification(e envelope) bool {
+	if k.owed == 0 || k.idless {
+		return false
+	}
+	if e.Error == nil {
+		return len(e.Result) <= len("null") && (e.Result == nil || string(e.Result) == "{}" || string(e.Result) == "null" || string(e.Result) == "true")
+	}
+	return refusesMessage(e.Error)
+}
+
+// refusesMessage reports whether an error says that a message is not one that the server takes: its method is not known, or it
+// is no request at all, as a notification is none.
+func refusesMessage(failure []byte) bool {
+	const invalidRequest, unknownMethod = -32600, -32601 // JSON-RPC 2.0, 5.1
+	var e struct {
+		Code float64 `json:"code"`
+	}
+	_ = json.Unmarshal(failure, &e) // what cannot be read has no code
+	return e.Code == invalidRequest || e.Code == unknownMethod
+}
+
 // expect notes that the response to a request is to be delivered to an exchange. It returns the child's fault if the
 // child is dead.
 func (k *Child) expect(ctx context.Context, msg envelope, ex *Exchange) *Fault {
@@ -957,7 +1077,8 @@ func (k *Child) expect(ctx context.Context, msg envelope, ex *Exchange) *Fault {
 	if k.fault != nil {
 		return k.fault
 	}
-	k.pending[msg.id()] = pendingCall{id: msg.ID, ex: ex}
+	k.written++
+	k.pending[msg.id()] = pendingCall{id: msg.ID, ex: ex, number: k.written}
 	// What nobody waits for any more is not kept.
 	context.AfterFunc(ctx, func() {
 		k.mu.Lock()

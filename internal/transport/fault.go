@@ -82,6 +82,8 @@ type Fault struct {
 	Body []byte
 	// Title is the title of a web page, if the answer was one.
 	Title string
+	// Signs are the headers of the answer that tell who gave it, "Name: value" each.
+	Signs []string
 	// RPCError is the JSON-RPC error object in the body of an error status, whatever its id.
 	RPCError []byte
 	// Proxy is the URL of the proxy that carried the request, without user info, "" if there was none; ProxySource is where
@@ -165,6 +167,8 @@ func (f *Fault) plain() string {
 			return "the answer cannot be decoded: " + f.Err.Error()
 		case len(bytes.TrimSpace(f.Body)) == 0:
 			return fmt.Sprintf("the answer is empty (HTTP %d, content type %q)", f.Status, f.ContentType)
+		case f.Err != nil && f.Status == 0: // of a child
+			return fmt.Sprintf("the answer is not JSON-RPC: %v%s", f.Err, f.bodyHint())
 		case f.Err != nil:
 			return fmt.Sprintf("the answer is not JSON-RPC (%d %s): %v%s", f.Status, f.ContentType, f.Err, f.bodyHint())
 		}
@@ -234,6 +238,26 @@ func pageTitle(body []byte) string {
 		return ""
 	}
 	return strings.Join(strings.Fields(html.UnescapeString(string(m[1]))), " ")
+}
+
+// signHeaders are the headers by which those who stand before a server can be told from it.
+func signHeaders() []string {
+	return []string{"Server", "Cf-Mitigated", "Ngrok-Error-Code", "X-Amzn-Errortype", "X-Amzn-Waf-Action", "X-Vercel-Error", "X-Render-Routing", "X-Deny-Reason"}
+}
+
+// signs returns the headers of an answer that tell who gave it.
+func signs(h http.Header, mask func(string) string) []string {
+	var found []string
+	for _, name := range signHeaders() {
+		v := h.Get(name)
+		if mask != nil {
+			v = mask(v)
+		}
+		if v = Snippet([]byte(v)); v != "" {
+			found = append(found, name+": "+v)
+		}
+	}
+	return found
 }
 
 // retryAfter reads a Retry-After header: seconds or a date. See RFC 9110, 10.2.3.

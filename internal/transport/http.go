@@ -170,6 +170,8 @@ type pendingCall struct {
 	ex *Exchange
 	// answered is called when the response has come, nil if nobody is to be told.
 	answered func()
+	// number is that of the message among those that were written to a child.
+	number int
 }
 
 // NewHTTP returns the round tripper of a new connection.
@@ -603,7 +605,7 @@ func (x *roundTrip) evidence(resp *http.Response, f Fault) Fault {
 	if mask := x.h.opts.Mask; mask != nil {
 		f.Body = []byte(mask(string(f.Body)))
 	}
-	f.Title = pageTitle(f.Body)
+	f.Title, f.Signs = pageTitle(f.Body), signs(resp.Header, x.h.opts.Mask)
 	if e, ok := parseEnvelope(trimMessage(f.Body)); ok && e.Error != nil {
 		f.RPCError, f.OwnID = e.Error, !e.nullID() && e.id() == x.msg.id()
 	}
@@ -648,7 +650,9 @@ func (x *roundTrip) answered(resp *http.Response) (*http.Response, error) {
 		return jsonAnswer(resp, forSDK(body, e, x.msg, x.ex)), nil
 	}
 	media, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
-	if media == "" || x.h.opts.AnyContent {
+	page := media == "text/html" || media == "application/xhtml+xml"
+	if media == "" || x.h.opts.AnyContent || media != "application/json" && media != "text/event-stream" && !page {
+		// Other clients take less: what is got over is noted.
 		claimed := media
 		if media = sniff(resp); claimed != media && media != "" {
 			x.h.Odd.note(OddContentType, "%s is answered with %s, and Content-Type says %s", x.msg.Method, media, cmp.Or(claimed, "nothing"))
@@ -727,6 +731,8 @@ func (x *roundTrip) wholeAnswer(resp *http.Response) (*http.Response, error) {
 		f := Fault{Kind: KindContent, Body: data}
 		if e, ok := parseEnvelope(trimMessage(data)); ok && e.isResponse() {
 			f.Err = fmt.Errorf("its id is %s, the request's is %s", e.ID, x.msg.ID)
+		} else {
+			f.Err = whatIsWrong(data)
 		}
 		return nil, x.fail(x.evidence(resp, f))
 	}
@@ -758,18 +764,22 @@ func (x *roundTrip) answer(e envelope) {
 // stream makes the answer's body a stream that is looked at. own is the id of the request it answers, "" if none.
 func (x *roundTrip) stream(resp *http.Response, own string) {
 	h := x.h
-	done := false
+	done, resumable := false, false
+	var dropped *droppedEvent
 	src := resp.Body
 	onEvent := func(ev sseEvent) (sseEvent, bool, error) {
+		resumable = resumable || ev.hasID
 		if len(ev.data) == 0 {
 			return ev, ev.hasID || ev.retry != "", nil // it primes a resumption
 		}
 		if ev.name != "" && ev.name != "message" {
+			dropped = dropped.or(ev)
 			return ev, false, nil
 		}
 		data := splitBatch(ev.data)[0]
 		e, ok := parseEnvelope(data)
 		if !ok {
+			dropped = dropped.or(ev)
 			ev.data = nil
 			return ev, ev.hasID, nil
 		}
@@ -780,7 +790,10 @@ func (x *roundTrip) stream(resp *http.Response, own string) {
 				data = forSDK(data, e, x.msg, x.ex)
 				done = true
 			default:
-				data = h.deliver(e, data)
+				if data = h.deliver(e, data); data == nil {
+					ev.data = nil
+					return ev, ev.hasID, nil
+				}
 			}
 		}
 		h.opts.Notify.notify(e)
@@ -788,6 +801,7 @@ func (x *roundTrip) stream(resp *http.Response, own string) {
 		ev.data = carried(e, data)
 		return ev, true, nil
 	}
+	var body *sseBody
 	onEnd := func(err error) {
 		x.listened(false)
 		if own != "" && !done {
@@ -798,19 +812,63 @@ func (x *roundTrip) stream(resp *http.Response, own string) {
 				Kind: KindSevered, Written: true, SessionID: x.fault.SessionID, Method: x.fault.Method, URL: x.fault.URL,
 				Status: resp.StatusCode, Err: errNoResponse,
 			}
-			if errors.Is(err, errTooLarge) {
+			shown, why := dropped.why(body.ignored)
+			switch {
+			case errors.Is(err, errTooLarge):
 				f.Kind, f.Err = KindTooLarge, err
+			case why != nil && errors.Is(err, io.EOF) && !resumable: // the server itself ended it
+				f.Kind, f.Err, f.ContentType, f.Body = KindContent, why, resp.Header.Get("Content-Type"), shown
+				if h.opts.Mask != nil {
+					f.Body = []byte(h.opts.Mask(string(shown)))
+				}
 			}
 			x.ex.fail(f)
 		}
 	}
-	body := newSSEBody(src, MaxMessage, onEvent, onEnd)
+	body = newSSEBody(src, MaxMessage, onEvent, onEnd)
 	body.done = &done
 	if own != "" {
 		// The SDK would resume the stream, only to be sent the same again, and then give the session up.
 		body.tooLarge = refusal(x.msg)
 	}
 	resp.Body = &drainedBody{body}
+}
+
+// droppedEvent is the first event of a stream that is no message.
+type droppedEvent struct {
+	name string
+	data []byte
+}
+
+// or returns d, or an event if there is no d. One that looks like a message counts more than a ping.
+func (d *droppedEvent) or(ev sseEvent) *droppedEvent {
+	message := func(data []byte) bool { return bytes.Contains(data, []byte(`"jsonrpc"`)) }
+	if d != nil && (message(d.data) || !message(ev.data)) {
+		return d
+	}
+	return &droppedEvent{ev.name, bytes.Clone(ev.data[:min(len(ev.data), errorBody)])}
+}
+
+// why says why there is no response in a stream that has ended, and shows what is there; nil if nothing came that could be
+// meant as one. ignored is the first line that is no field of an event.
+func (d *droppedEvent) why(ignored []byte) (shown []byte, err error) {
+	cut := func(data []byte) []byte { return data[:min(len(data), faultBody)] }
+	if d == nil {
+		if len(ignored) > 0 && bytes.ContainsAny(ignored[:1], "{[<") {
+			return cut(ignored), errors.New("the stream ended before the response, and there is no event in it")
+		}
+		return nil, nil
+	}
+	if !bytes.Contains(d.data, []byte(`"jsonrpc"`)) {
+		return nil, nil
+	}
+	if _, ok := parseEnvelope(trimMessage(d.data)); ok {
+		return cut(d.data), fmt.Errorf("the stream ended before the response: clients take events of the name message, and this one is %.40q", d.name)
+	}
+	if why := whatIsWrong(d.data); why != nil && !cutShort(d.data) {
+		return cut(d.data), fmt.Errorf("the stream ended before the response: in its event, %w", why)
+	}
+	return nil, nil
 }
 
 var errNoResponse = errors.New("the stream ended before the response")
@@ -860,7 +918,9 @@ func (h *HTTP) heard(event []byte) (data []byte, ok bool) {
 		return nil, false
 	}
 	if e.isResponse() {
-		data = h.deliver(e, data)
+		if data = h.deliver(e, data); data == nil {
+			return nil, false
+		}
 	}
 	h.opts.Notify.notify(e)
 	h.Odd.heard(e)
@@ -873,9 +933,11 @@ func (x *roundTrip) legacyStream(resp *http.Response) {
 	first := true
 	onEvent := func(ev sseEvent) (sseEvent, bool, error) {
 		if first {
-			if ev.name == "endpoint" {
-				first = false
+			// Others pass over what they do not know, such as a ping; an event without a name is the SDK's to refuse.
+			if ev.name != "" && ev.name != "message" && ev.name != "endpoint" {
+				return ev, false, nil
 			}
+			first = ev.name != "endpoint"
 			return ev, true, nil
 		}
 		data, ok := h.heard(ev.data)
@@ -992,9 +1054,21 @@ func (h *HTTP) forget(msg envelope) {
 func (h *HTTP) deliver(e envelope, data []byte) []byte {
 	h.mu.Lock()
 	h.legacyOpened = h.opts.Legacy
-	call, ok := h.pending[e.id()]
-	delete(h.pending, e.id())
-	late := slices.Contains(h.givenUp, e.id())
+	id := e.id()
+	if e.nullID() {
+		// The SDK would end the connection. An error is the answer to the only request that waits, if it is not that to a
+		// notification, which some servers answer.
+		if len(h.pending) != 1 || e.Error == nil || refusesMessage(e.Error) {
+			h.mu.Unlock()
+			h.stray(e)
+			return nil
+		}
+		for id = range h.pending { //nolint:revive // takes the only key
+		}
+	}
+	call, ok := h.pending[id]
+	delete(h.pending, id)
+	late := slices.Contains(h.givenUp, id)
 	h.mu.Unlock()
 	if !ok {
 		if !late {

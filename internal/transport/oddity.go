@@ -19,6 +19,10 @@ const (
 	OddNullID OddityKind = "null-id"
 	// OddBatch is a message inside an array.
 	OddBatch OddityKind = "batch"
+	// OddLine is a response that stands in a line of standard output with other text.
+	OddLine OddityKind = "line"
+	// OddNotified is a response to a notification, which has none.
+	OddNotified OddityKind = "notified"
 	// OddStray is a response that belongs to no request.
 	OddStray OddityKind = "stray"
 	// OddReuse is a TCP connection that the server kept open, and closed without a word when it was used again.

@@ -25,7 +25,8 @@ type sseBody struct {
 	done    *bool // set by onEvent when no further event is wanted; nil if all are
 	// tooLarge is the message that is given out in place of one over the limit, before the stream ends; nil for none.
 	tooLarge []byte
-	afterCR  bool // the line before ended with CR: an LF that follows belongs to it
+	afterCR  bool   // the line before ended with CR: an LF that follows belongs to it
+	ignored  []byte // the beginning of the first line that is no field of an event, nil if there was none
 }
 
 type sseEvent struct {
@@ -121,8 +122,11 @@ func (b *sseBody) next() (sseEvent, error) {
 			ev.id, ev.hasID = string(value), true
 		case "retry":
 			ev.retry = string(value)
-		default:
-			continue // a comment, or a field that the standard tells us to ignore
+		default: // a comment, or a field that the standard tells us to ignore
+			if b.ignored == nil && len(field) > 0 {
+				b.ignored = bytes.Clone(line[:min(len(line), faultBody)])
+			}
+			continue
 		}
 		begun = true
 	}
@@ -254,20 +258,26 @@ func readWhole(r io.Reader, length int64, limit int) ([]byte, error) {
 
 // readLine reads a line without its end (LF or CRLF). The returned bytes are the caller's.
 func readLine(r *bufio.Reader, limit int) ([]byte, error) {
+	line, _, err := readEnded(r, limit)
+	return line, err
+}
+
+// readEnded is readLine, and reports whether the line had an end.
+func readEnded(r *bufio.Reader, limit int) (text []byte, ended bool, err error) {
 	var line []byte
 	for {
 		part, err := r.ReadSlice('\n')
 		if len(line)+len(part) > limit {
-			return nil, errTooLarge
+			return nil, false, errTooLarge
 		}
 		line = appended(line, part)
 		switch {
 		case errors.Is(err, bufio.ErrBufferFull):
 			continue
 		case err != nil && len(line) == 0:
-			return nil, err
+			return nil, false, err
 		}
 		// The last line may lack its end: it is given out now, and the next call returns the error.
-		return bytes.TrimSuffix(bytes.TrimSuffix(line, []byte("\n")), []byte("\r")), nil
+		return bytes.TrimSuffix(bytes.TrimSuffix(line, []byte("\n")), []byte("\r")), err == nil, nil
 	}
 }

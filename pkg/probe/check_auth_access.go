@@ -68,6 +68,8 @@ func (t *Target) refusal(ctx context.Context, f Finding) Finding {
 	why, _ := errors.AsType[*session.LoginError](t.openErr)
 	if e, ok := errors.AsType[*session.Error](t.openErr); ok && e.Status == 0 {
 		return t.notSent(f, why)
+	} else if ok && e.Symptom != "" {
+		return f // it is not the server that refuses
 	}
 	a := t.authorization(ctx)
 	sent := authorizationOf(t.expanded.Headers)
@@ -85,6 +87,10 @@ func (t *Target) refusal(ctx context.Context, f Finding) Finding {
 		if text := challenged(a, "error_description"); text != "" {
 			f.Message += ": " + firstWords(text)
 		}
+		f.Fix = cmp.Or(session.MalformedAuthorization(t.expanded.Headers), f.Fix)
+	case session.MalformedAuthorization(t.expanded.Headers) != "":
+		f.Message = "the server wants authorization: HTTP 401, and no Authorization header was sent"
+		f.Fix = session.MalformedAuthorization(t.expanded.Headers)
 	case loggedIn(t):
 		f = t.loginRefused(f, a, why)
 	case t.obstacle(ctx) != "":

@@ -17,6 +17,9 @@ not know arrays drops the message.`,
 			if t.odd(session.OddStray) != nil {
 				return t.oddity(session.OddStray, "", "look for answers that are sent twice, too late, or to the wrong client")
 			}
+			if t.odd(session.OddNotified) != nil {
+				return t.oddity(session.OddNotified, "", "answer nothing to a message without an id: some clients end the connection at such an answer")
+			}
 			return t.oddity(session.OddBatch, "none to spare, none in an array", "write each message by itself, not inside an array")
 		},
 	}

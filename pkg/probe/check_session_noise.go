@@ -27,6 +27,10 @@ such lines, but several clients end the connection at the first one.`,
 				f = warn("the server puts Content-Length headers before its messages, as LSP does",
 					"write each message as one line of JSON, with nothing before it: clients of MCP read lines")
 			}
+			if odd := t.odd(session.OddLine); odd != nil {
+				f = warn(odd.First+"; other clients do not find it there, and wait for it in vain",
+					"end what is written to standard output before a message with a newline, or write it to standard error")
+			}
 			f.Data = map[string]any{"lines": n.Lines, "first": strings.Trim(session.QuoteLine(n.First), `"`), "line_number": n.Number}
 			return f
 		},

@@ -16,7 +16,7 @@ the SDKs refuse the whole list of tools when it is not.`,
 			if err != nil {
 				return failure(err)
 			}
-			var problems []string
+			var problems, troubles []string
 			some := false
 			for _, tl := range tools {
 				if len(tl.output) == 0 || string(tl.output) == "null" {
@@ -25,12 +25,18 @@ the SDKs refuse the whole list of tools when it is not.`,
 				some = true
 				if p := rootProblem(tl.output); p != "" {
 					problems = append(problems, t.named(tl.name)+": its outputSchema "+inLine(p))
+				} else if p := outputTrouble(tl.output); p != "" {
+					troubles = append(troubles, t.named(tl.name)+": its outputSchema "+inLine(p))
 				}
 			}
 			switch {
 			case len(problems) > 0:
 				f := warn(firstOf(problems), "give the outputSchema the type object, or leave it out")
 				f.Detail = strings.Join(problems, "\n")
+				return f
+			case len(troubles) > 0:
+				f := warn(firstOf(troubles), "write the outputSchema in the plainer form that all clients take, of JSON Schema 2020-12")
+				f.Detail = strings.Join(troubles, "\n")
 				return f
 			case !some:
 				return skip("no tool has one")

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -101,6 +102,9 @@ func listed(ctx context.Context, t *Target, method, noun string) Finding {
 		f.Status, f.Detail = Warn, strings.TrimSpace(strings.Join(slices.Concat(problems, []string{f.Detail}), "\n"))
 		f.Message += "; " + problems[0]
 		f.Fix = "answer " + method + " as the specification says, with an array of objects"
+		if list.Incomplete && len(list.Items) == 0 { // no list came at all, and whoever asks for it gets an error
+			f.Status, f.Class, f.Message = Fail, string(session.ClassProtocol), problems[0]
+		}
 	}
 	return f
 }
@@ -203,15 +207,95 @@ func schemaTrouble(raw json.RawMessage) string {
 			return fmt.Sprintf("its inputSchema has %s at the root, which clients on the Claude API refuse", key)
 		}
 	}
-	return propertyTrouble("", root, 0)
+	return inside{root}.trouble("", root, 0)
+}
+
+// outputTrouble says the same of an output schema, which the SDKs check results with.
+func outputTrouble(raw json.RawMessage) string {
+	var root map[string]json.RawMessage
+	if json.Unmarshal(raw, &root) != nil {
+		return ""
+	}
+	if dialect := ""; json.Unmarshal(root["$schema"], &dialect) == nil && dialect != "" && !strings.Contains(dialect, "2020-12") {
+		return fmt.Sprintf("declares the $schema %s, and clients that know 2020-12 alone refuse the tool", firstWords(dialect))
+	}
+	if t := (inside{root}).trouble("", root, 0); t != "" {
+		return "is one that clients choke on: " + t
+	}
+	return ""
+}
+
+// inside looks for trouble inside a schema, whose root references are resolved in.
+type inside struct{ root map[string]json.RawMessage }
+
+// has reports whether a reference within the schema leads to something. See RFC 6901.
+func (in inside) has(ref string) bool {
+	path, ok := strings.CutPrefix(ref, "#")
+	if !ok || path == "" {
+		return true
+	}
+	if path, ok = strings.CutPrefix(path, "/"); !ok {
+		return true // an anchor
+	}
+	at := in.root
+	for step := range strings.SplitSeq(path, "/") {
+		if decoded, err := url.PathUnescape(step); err == nil {
+			step = decoded
+		}
+		raw, ok := at[strings.NewReplacer("~1", "/", "~0", "~").Replace(step)]
+		if !ok {
+			return false
+		}
+		if at = nil; json.Unmarshal(raw, &at) != nil {
+			return true // into an array, or a schema that is true
+		}
+	}
+	return true
+}
+
+// plainTypes are the types of JSON Schema.
+func plainTypes() []string {
+	return []string{"string", "number", "integer", "boolean", "object", "array", "null"}
+}
+
+// keywords says what is wrong with the keywords of one schema, "" if nothing is.
+func (in inside) keywords(schema map[string]json.RawMessage) string {
+	var types []string
+	if one := ""; json.Unmarshal(schema["type"], &one) == nil {
+		types = []string{one}
+	} else if schema["type"] != nil && json.Unmarshal(schema["type"], &types) != nil {
+		return fmt.Sprintf("has the type %s, which JSON Schema does not know", firstWords(string(schema["type"])))
+	}
+	for _, t := range types {
+		if !slices.Contains(plainTypes(), t) && string(schema["type"]) != "null" {
+			return fmt.Sprintf("has the type %q, which JSON Schema does not know", firstWords(t))
+		}
+	}
+	if string(schema["type"]) == "null" {
+		return "has the type null (not \"null\"), which JSON Schema does not know"
+	}
+	for _, key := range []string{"enum", "anyOf", "oneOf", "allOf"} {
+		var list []json.RawMessage
+		if schema[key] != nil && (json.Unmarshal(schema[key], &list) != nil || len(list) == 0) {
+			return fmt.Sprintf("has %s without anything in it, which clients and models refuse", key)
+		}
+	}
+	if ref := ""; json.Unmarshal(schema["$ref"], &ref) == nil && !in.has(ref) {
+		return fmt.Sprintf("refers to %s, which is not there", firstWords(ref))
+	}
+	return ""
 }
 
 // deepestSchema bounds the search: deeper schemas are made by programs, and no person writes them.
 const deepestSchema = 12
 
-func propertyTrouble(path string, schema map[string]json.RawMessage, depth int) string {
+// trouble looks through a schema at a path, and through what it holds.
+func (in inside) trouble(path string, schema map[string]json.RawMessage, depth int) string {
 	if depth > deepestSchema {
 		return ""
+	}
+	if wrong := in.keywords(schema); wrong != "" {
+		return cmp.Or(path, "its root") + " " + wrong
 	}
 	if ref := ""; json.Unmarshal(schema["$ref"], &ref) == nil && ref != "" && !strings.HasPrefix(ref, "#") {
 		return fmt.Sprintf("%s refers to %s, which clients do not fetch", cmp.Or(path, "its inputSchema"), firstWords(ref))
@@ -230,13 +314,26 @@ func propertyTrouble(path string, schema map[string]json.RawMessage, depth int) 
 		if json.Unmarshal(properties[name], &inner) != nil || inner == nil {
 			return fmt.Sprintf("the schema of %s is not an object", own)
 		}
-		if t := propertyTrouble(own, inner, depth+1); t != "" {
+		if t := in.trouble(own, inner, depth+1); t != "" {
 			return t
 		}
 	}
 	var items map[string]json.RawMessage
 	if json.Unmarshal(schema["items"], &items) == nil && items != nil {
-		return propertyTrouble(path+"[]", items, depth+1)
+		if t := in.trouble(path+"[]", items, depth+1); t != "" {
+			return t
+		}
+	}
+	for _, key := range []string{"anyOf", "oneOf", "allOf"} {
+		var some []map[string]json.RawMessage
+		if json.Unmarshal(schema[key], &some) != nil {
+			continue // some of it may be true or false
+		}
+		for _, one := range some {
+			if wrong := in.keywords(one); one != nil && wrong != "" {
+				return cmp.Or(path, "its root") + " " + wrong
+			}
+		}
 	}
 	return ""
 }

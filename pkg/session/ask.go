@@ -400,7 +400,10 @@ func (s *Session) supply(ctx context.Context, method string, params json.RawMess
 			Message: fmt.Sprintf(format, args...), Outcome: OutcomeRefused,
 		}
 	}
-	if len(in.Requests) == 0 { // it only wants to be asked again
+	switch {
+	case in.Requests == nil && in.State == nil: // asked again, it could only say the same, and may execute it each time
+		return nil, wrong(ClassProtocol, nil, "the server asks for input, and does not say what: the result has neither inputRequests nor requestState")
+	case len(in.Requests) == 0: // it only wants to be asked again
 		sleep(ctx, spread(firstBackoff))
 	}
 	responses := map[string]json.RawMessage{}

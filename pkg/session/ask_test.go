@@ -558,6 +558,7 @@ func TestServersThatNeverFinishAsking(t *testing.T) {
 		"unknown":     {`{"resultType":"input_required","inputRequests":{"a":{"method":"ping"}}}`, ClassProtocol, "was not offered", 1},
 		"no request":  {`{"resultType":"input_required","inputRequests":{"a":7}}`, ClassProtocol, "cannot be read", 1},
 		"no object":   {`{"resultType":"input_required","inputRequests":[7]}`, ClassProtocol, "cannot be read", 1},
+		"nothing":     {`{"resultType":"input_required","content":[]}`, ClassProtocol, "neither inputRequests nor requestState", 1},
 		"fails":       {`{"resultType":"input_required","inputRequests":{"a":{"method":"roots/list"}}}`, ClassAnswered, "no roots today", 1},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -9,11 +9,14 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"net/http"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
+	"unicode"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -154,6 +157,8 @@ type seen struct {
 	// lost is set when the words are those of a server that does not know the transport's session, perhaps when such words
 	// stand in a longer text, which may be about something else.
 	lost, perhaps bool
+	// stranger is who answered in place of the server, nil if nobody was recognised.
+	stranger *stranger
 }
 
 // row is one line of the table.
@@ -223,6 +228,9 @@ func rows() []row {
 		{"severed", "EOF, reset, stream end without response, child died during the request", and(broken, written), kindSevered, ClassConnect, ""},
 		{"dead", "the connection was gone before a byte was written", broken, kindNotSent, ClassConnect, ""},
 
+		{"unknown-method", "404 to a message whose method the server does not know, as it says", and(status(http.StatusNotFound), func(s seen) bool {
+			return s.rpc != nil && s.rpc.Code == codeMethodNotFound && !s.lost && !s.perhaps
+		}), kindProtocol, ClassProtocol, ""},
 		{"gone", "404 or 410 to a request that carried a session id", and(status(http.StatusNotFound, http.StatusGone), carried), kindExpired, ClassSession, ""},
 		{"lost", "400, 409 or 503 with a phrase about the session", and(status(http.StatusBadRequest, http.StatusConflict, http.StatusServiceUnavailable), lost), kindExpired, ClassSession, ""},
 		{"lost-unauthorized", "401 or 403 with such a phrase and without a challenge", and(status(http.StatusUnauthorized, http.StatusForbidden), lost, func(s seen) bool {
@@ -233,7 +241,11 @@ func rows() []row {
 			return s.perhaps && !s.lost && s.fault.Challenge == ""
 		}), kindUncertain, ClassSession, ""},
 		{"lost-500", "500 with such a phrase: lost, but perhaps after execution", and(status(http.StatusInternalServerError), lost), kindUncertain, ClassSession, ""},
+		{"stranger", "somebody before the server, whose refusal no token changes", func(s seen) bool {
+			return s.isStatus() && s.stranger != nil && s.stranger.refusal
+		}, kindProtocol, ClassProtocol, ClassConnect},
 		{"auth", "401 or 403 otherwise", status(http.StatusUnauthorized, http.StatusForbidden), kindAuth, ClassAuth, ""},
+		{"auth-words", "400, or while opening 500 or JSON that is not JSON-RPC, that speaks of authorization", seen.wantsAuth, kindAuth, ClassAuth, ""},
 		{"rate-limit", "429", status(http.StatusTooManyRequests), kindBusy, ClassBusy, ""},
 		{"unavailable", "503 with Retry-After, and any 503 while opening", and(status(http.StatusServiceUnavailable), func(s seen) bool {
 			return s.fault.HasRetryAfter || !s.opened
@@ -320,7 +332,7 @@ func (ev evidence) sort() seen {
 	if st.Fault == nil || st.Answered {
 		return s
 	}
-	s.fault, s.status = st.Fault, st.Fault.Status
+	s.fault, s.status, s.stranger = st.Fault, st.Fault.Status, strangerOf(st.Fault)
 	texts := textsOf(s.fault.Body)
 	if s.fault.RPCError != nil {
 		s.rpc = rpcError(s.fault.RPCError)
@@ -367,11 +379,31 @@ func textsOf(body []byte) []string {
 	return texts
 }
 
-// rpcError reads a JSON-RPC error object; one that is malformed is its own message.
+// rpcError reads a JSON-RPC error object. Some servers send the code as text or with a point, or a text in place of the
+// object; what cannot be read at all is its own message.
 func rpcError(raw json.RawMessage) *RPCError {
 	e := &RPCError{}
-	if json.Unmarshal(raw, e) != nil {
-		e.Message = string(raw)
+	if json.Unmarshal(raw, e) == nil {
+		return e
+	}
+	var text string
+	if json.Unmarshal(raw, &text) == nil {
+		return &RPCError{Message: text}
+	}
+	var loose struct {
+		Code    json.RawMessage `json:"code"`
+		Message string          `json:"message"`
+		Data    json.RawMessage `json:"data"`
+	}
+	if json.Unmarshal(raw, &loose) != nil || loose.Message == "" {
+		return &RPCError{Code: e.Code, Message: string(raw)}
+	}
+	e = &RPCError{Message: loose.Message, Data: loose.Data}
+	code := strings.Trim(string(loose.Code), `"`)
+	if n, err := strconv.ParseFloat(code, 64); err == nil && n == math.Trunc(n) && math.Abs(n) < 1<<31 {
+		e.Code = int(n)
+	} else if code != "" && code != "null" {
+		e.Message = code + ": " + e.Message
 	}
 	return e
 }
@@ -407,6 +439,7 @@ func classify(ev evidence) *Error {
 		e.Phase = ev.state.Method
 	}
 	s.describe(e, r)
+	s.meet(e)
 	if ev.opened {
 		e.Outcome = outcomeOf(e.kind, ev.state)
 	}
@@ -453,9 +486,16 @@ func (s seen) describe(e *Error, r row) {
 		e.Message = "the connection broke before the answer"
 	case s.state.Answered && s.state.Result != nil && strings.Contains(plain(s.err), "unmarshal"):
 		// The SDK's words are about its own types.
-		e.Message = fmt.Sprintf("the result of %s is not of the form that MCP specifies%s", e.Phase, memberOf(plain(s.err)))
+		e.Message = fmt.Sprintf("the result of %s is not of the form that MCP specifies", e.Phase)
 		e.Evidence = append(e.Evidence, "result: "+firstWords(string(s.state.Result)))
 		e.Hint = "correct the result in the server"
+		if member, begins := memberOf(plain(s.err)); member != "" {
+			e.Message += ": the member " + member + " is of another type"
+			if begins == "[" { // the usual reason
+				e.Message += ", an array"
+				e.Hint += ": an empty object is {} in JSON, and PHP and Lua write [] for it"
+			}
+		}
 	default:
 		e.Message = plain(s.err)
 	}
@@ -464,15 +504,24 @@ func (s seen) describe(e *Error, r row) {
 // tooLargeHint is what can be done about a message over the limit.
 const tooLargeHint = "ask for less at a time, if the server can do that, or for a link to the data"
 
-// memberName finds the member of a result in what a JSON decoder says.
-var memberName = lazily(`Go struct field (?:\w+\.)?\w+\.([\w.]+) of type`)
+// memberName finds the member of a result in what a JSON decoder says, and what stands there.
+var memberName = lazily(`(?s)cannot unmarshal "(.).*Go struct field ([\w.]+) of type`)
 
-// memberOf names the member of a result that a JSON decoder complains of, "" if it does not say.
-func memberOf(text string) string {
-	if m := memberName().FindStringSubmatch(text); m != nil {
-		return ": the member " + m[1] + " is of another type"
+// memberOf names the member of a result that a JSON decoder complains of, "" if it does not say, and the character with which
+// the value begins. The decoder puts types of Go before the member, which begin with a capital letter or name their package.
+func memberOf(text string) (member, begins string) {
+	m := memberName().FindStringSubmatch(text)
+	if m == nil {
+		return "", ""
 	}
-	return ""
+	parts := strings.Split(m[2], ".")
+	i := slices.IndexFunc(parts, func(part string) bool {
+		return part != "" && part != "mcp" && !strings.HasSuffix(part, "mcp") && unicode.IsLower(rune(part[0]))
+	})
+	if i < 0 {
+		return "", m[1]
+	}
+	return strings.Join(parts[i:], "."), m[1]
 }
 
 // describeLimit says which limit ran out.
@@ -517,6 +566,11 @@ func describeChild(e *Error, child *transport.Child) {
 	e.Evidence = append(e.Evidence, fmt.Sprintf("the process %d is still running", child.PID()))
 	if len(e.StderrTail) == 0 {
 		e.StderrTail = child.Stderr()
+	}
+	for _, odd := range child.Odd.List() {
+		if odd.Kind == transport.OddStray {
+			e.Evidence = append(e.Evidence, "there was "+odd.First) // it may be meant as the answer
+		}
 	}
 	if len(e.StderrTail) == 0 && child.Noise().Lines == 0 {
 		e.Evidence = append(e.Evidence, "it has written nothing to standard error")
@@ -581,6 +635,7 @@ func describeFault(e *Error, f *transport.Fault) {
 		case f.Snippet() != "":
 			e.Evidence = append(e.Evidence, "first bytes: "+f.Snippet())
 		}
+		e.Evidence = append(e.Evidence, f.Signs...)
 	}
 	if f.Challenge != "" {
 		e.Evidence = append(e.Evidence, "WWW-Authenticate: "+f.Challenge)

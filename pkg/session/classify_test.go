@@ -96,6 +96,12 @@ func examples() []example {
 		{"dead", "the child was dead before the write", on(failed(transport.Fault{Kind: transport.KindExit})), ClassConnect, true, true, true, OutcomeNotSent},
 		{"dead", "the pooled connection was closed", on(failed(transport.Fault{Kind: transport.KindSevered})), ClassConnect, true, true, true, OutcomeNotSent},
 
+		{"unknown-method", "404 to a notification, in the words of JSON-RPC", opening(failed(transport.Fault{
+			Kind: transport.KindStatus, Status: 404, Written: true, SessionID: true, RPCError: []byte(`{"code":-32601,"message":"Method not found"}`),
+		})), ClassProtocol, false, false, false, ""},
+		{"gone", "404 in the words of JSON-RPC that speaks of the session", on(failed(transport.Fault{
+			Kind: transport.KindStatus, Status: 404, Written: true, SessionID: true, RPCError: []byte(`{"code":-32601,"message":"Session not found"}`),
+		})), ClassSession, true, true, true, OutcomeRefused},
 		{"gone", "404", on(status(404, true, "")), ClassSession, true, true, true, OutcomeRefused},
 		{"gone", "410", on(status(410, true, "")), ClassSession, true, true, true, OutcomeRefused},
 		{"lost", "400 with the words", on(status(400, true, "Bad Request: No valid session ID provided")), ClassSession, true, true, true, OutcomeRefused},
@@ -103,6 +109,11 @@ func examples() []example {
 		{"lost", "503", on(status(503, true, "session is unknown on this instance")), ClassSession, true, true, true, OutcomeRefused},
 		{"lost-unauthorized", "401 without a challenge", on(status(401, true, "Unauthorized: Session not found")), ClassSession, true, true, true, OutcomeRefused},
 		{"lost-unauthorized", "403 without a challenge", on(status(403, true, "Session expired")), ClassSession, true, true, true, OutcomeRefused},
+		{"stranger", "403 of a bot check", on(status(403, true, "error code: 1010")), ClassProtocol, false, false, false, OutcomeRefused},
+		{"stranger", "403 of a gateway without the route, while opening", opening(status(403, false, `{"message":"Missing Authentication Token"}`)), ClassConnect, false, false, false, ""},
+		{"auth-words", "400 that speaks of a token", on(status(400, true, "token expired")), ClassAuth, false, false, false, OutcomeRefused},
+		{"auth-words", "500 that speaks of one while opening", opening(status(500, false, `{"error":"jwt expired"}`)), ClassAuth, false, false, false, ""},
+		{"server-error", "500 of a call that speaks of one", on(status(500, true, `{"error":"jwt expired"}`)), ClassProtocol, false, false, false, OutcomeUnknown},
 		{"auth", "401 with a challenge, whatever the words", on(withChallenge), ClassAuth, false, false, false, OutcomeRefused},
 		{"auth", "401", on(status(401, true, "token expired")), ClassAuth, false, false, false, OutcomeRefused},
 		{"auth", "403", opening(status(403, false, "")), ClassAuth, false, false, false, ""},

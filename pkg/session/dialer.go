@@ -14,6 +14,7 @@ import (
 	"net/url"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -113,6 +114,8 @@ const (
 	lastMoment = 50 * time.Millisecond
 	// resumptions is how often the SDK resumes a response stream that broke and can be resumed.
 	resumptions = 2
+	// initializedMethod is the notification that ends the handshake of the legacy era.
+	initializedMethod = "notifications/initialized"
 	// deleteGrace is how long a failed opening may still try to delete the session that it had begun.
 	deleteGrace = 500 * time.Millisecond
 )
@@ -787,8 +790,8 @@ func (o *opening) connect(ctx context.Context, s *Session, t mcp.Transport, vers
 
 // phase names the step that an opening failed in.
 func (o *opening) phase(st transport.ExchangeState, err error) string {
-	if strings.Contains(err.Error(), `"notifications/initialized"`) {
-		return "notifications/initialized"
+	if strings.Contains(err.Error(), strconv.Quote(initializedMethod)) {
+		return initializedMethod
 	}
 	switch {
 	case st.Method != "":
@@ -821,7 +824,7 @@ func (o *opening) middleware(next mcp.MethodHandler) mcp.MethodHandler {
 			defer o.noteAnnounced()
 		case "tools/call", tasksGet, tasksUpdate, tasksCancel:
 			announceTasks(ctx, method, req)
-		case "notifications/initialized":
+		case initializedMethod:
 			defer o.timed(method, time.Now())
 			bounded, cancel := withShare(ctx, acceptBound, o.limits.Connect.Value)
 			defer cancel()

@@ -74,7 +74,8 @@ type Error struct {
 	// ExitStatus and Signal tell how a child process ended: nil and "" when it did not.
 	ExitStatus *int
 	Signal     string
-	// Symptom names what was recognised of a child that did not open a session ("python-module", "port"), "" for nothing.
+	// Symptom names what was recognised of a child that did not open a session ("python-module", "port"), or of who answers
+	// in place of a server ("cloudflare", "body-size"), "" for nothing.
 	Symptom string
 	// StderrTail holds the last lines of a child's standard error.
 	StderrTail []string
@@ -143,6 +144,9 @@ func (e *RPCError) Error() string {
 	message := e.Message
 	if strings.TrimSpace(message) == "" {
 		message = "an error without a message"
+	}
+	if e.Code == 0 { // there was none
+		return message
 	}
 	return fmt.Sprintf("%s (code %d)", message, e.Code)
 }

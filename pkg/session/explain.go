@@ -5,7 +5,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -28,7 +30,12 @@ const (
 var loginWords = lazily(`(?i)\b(sign[ -]?in|log[ -]?in|login|sso|single sign-on|authenticate)\b`)
 
 // hostWords are those of refusals that are about the Host or Origin header.
-var hostWords = lazily(`(?i)\b(invalid|allowed|unknown|untrusted|bad) (host|origin)\b`)
+var hostWords = lazily(`(?i)\b(invalid|allowed|unknown|untrusted|bad) (host|origin)\b|` +
+	`\b(host|origin)( header)?( \(?["'][^"']{1,100}["']\)?)? (is |was )?not (allowed|permitted|trusted|in )`)
+
+// loginPlaces are addresses to which those are sent who have to log in.
+var loginPlaces = lazily(`(?i)[/._-](login|log-in|signin|sign-in|sso|saml2?|oauth2?|authorize|cas)([/?._-]|$)|/cdn-cgi/access/|` +
+	`^https://(\S+\.cloudflareaccess\.com|login\.microsoftonline\.com|accounts\.google\.com|\S+\.okta\.com|\S+\.auth0\.com)/`)
 
 // explain adds the next step to the failure of an opening, where there is an obvious one.
 func (o *opening) explain(ctx context.Context, e *Error) {
@@ -61,10 +68,13 @@ func (o *opening) explain(ctx context.Context, e *Error) {
 		e.Hint = proxyHint(f)
 	case transport.KindRedirect:
 		e.Hint = "if that is the right address, use it: " + f.Location
+		if loginPlaces().MatchString(f.Location) {
+			e.Hint = hintLogin
+		}
 		if f.Err != nil {
 			e.Hint = "correct the redirects of the server"
 			if f.Status == 0 { // it was no redirect: the endpoint event of the older transport named the address
-				e.Hint = "the server, or a proxy before it, has to announce an address of the URL's own origin"
+				e.Hint = "the server, or a proxy before it, has to announce an address of the URL's own origin" + o.atOrigin(f.Location)
 			}
 		}
 	case transport.KindContent:
@@ -89,6 +99,24 @@ func (o *opening) explain(ctx context.Context, e *Error) {
 	}
 }
 
+// atOrigin offers, for the end of a hint, the URL of the entry at the origin of an address, if both are this machine: a server
+// that is called by one of its names announces another.
+func (o *opening) atOrigin(address string) string {
+	u, err := url.Parse(address)
+	if err != nil || !loopback(u.Hostname()) || !loopback(o.endpoint().Hostname()) {
+		return ""
+	}
+	named := *o.endpoint()
+	named.Scheme, named.Host, named.RawQuery, named.User = u.Scheme, u.Host, "", nil
+	return "; or use the one that it announces: " + named.String()
+}
+
+// loopback reports whether a host is a name or an address of this machine.
+func loopback(host string) bool {
+	ip := net.ParseIP(host)
+	return strings.EqualFold(host, "localhost") || ip != nil && ip.IsLoopback()
+}
+
 func (o *opening) explainStatus(e *Error, f *transport.Fault) {
 	hint := statusHint(f)
 	switch {
@@ -96,6 +124,8 @@ func (o *opening) explainStatus(e *Error, f *transport.Fault) {
 		e.Hint = hint
 	case hostWords().Match(f.Body):
 		e.Hint = hintHost
+	case e.Phase == initializedMethod && e.kind != kindExpired:
+		e.Hint = "the server has to accept " + initializedMethod + ", with 202 and no body"
 	case e.kind == kindExpired:
 		e.Hint = "the session was lost while it was being opened: several instances without shared sessions behind one address?"
 	case f.Status == http.StatusNotFound || f.Status == http.StatusMethodNotAllowed:
@@ -118,6 +148,9 @@ func (o *opening) explainAuth(ctx context.Context, e *Error, f *transport.Fault)
 	}
 	e.Evidence = append(e.Evidence, sent)
 	authorized := configured || f.Authorized
+	if wrong := MalformedAuthorization(o.server.Headers); wrong != "" && !hostWords().Match(f.Body) {
+		e.Hint = cmp.Or(e.Hint, wrong)
+	}
 	switch {
 	case hostWords().Match(f.Body):
 		return // it is about something else
@@ -173,4 +206,43 @@ func described(chain Authorization) (found, asked string) {
 // when the metadata cannot be used.
 func named(chain Authorization) bool {
 	return slices.ContainsFunc(chain.Challenges, func(c Challenge) bool { return c.Params["resource_metadata"] != "" })
+}
+
+var (
+	// twiceBearer, quotedValue, placeholder and unreplaced find values of an Authorization header that no server can want.
+	twiceBearer = lazily(`(?i)^bearer\s+bearer\b`)
+	quotedValue = lazily("^[\"'`]|[\"'`]$|\\s[\"'`]")
+	placeholder = lazily(`(?i)<[\w -]+>|\b(your|my|insert|replace)[_ -]?(\w+[_ -])*(token|key|pat|secret)\b|\bx{4,}\b|\.\.\.$|…$`)
+	unreplaced  = lazily(`\$[A-Za-z_]\w*|%[A-Za-z_]\w*%|\$?\{\{?[^}]*\}\}?`)
+)
+
+// MalformedAuthorization says what is wrong with the form of the Authorization header among headers that are sent, "" if
+// nothing is, or there is none. It never holds the value.
+func MalformedAuthorization(headers map[string]string) string {
+	var value, near string
+	for name, v := range headers {
+		switch http.CanonicalHeaderKey(name) {
+		case "Authorization":
+			value = strings.TrimSpace(v)
+		case "Authentication", "Authorisation", "Auth":
+			near = name
+		}
+	}
+	switch {
+	case value == "" && near != "":
+		return "the header is called Authorization, and " + near + " was sent"
+	case value == "":
+		return ""
+	case twiceBearer().MatchString(value):
+		return "the Authorization header begins with Bearer twice: the variable or the value holds the word already"
+	case quotedValue().MatchString(value):
+		return "there are quotes in the Authorization header: they are sent as they are, so leave them out"
+	case unreplaced().MatchString(value):
+		return "there is the name of a variable in the Authorization header, which nobody has replaced: write ${NAME}, in single quotes on a command line"
+	case placeholder().MatchString(value):
+		return "the Authorization header holds a placeholder: put the token in its place"
+	case !strings.ContainsAny(value, " \t"):
+		return "the Authorization header has no scheme: most servers want Bearer before the token"
+	}
+	return ""
 }

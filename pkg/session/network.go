@@ -5,6 +5,7 @@ package session
 // before anything is dialled, so that a wrong name is not taken for a fault of the server.
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"crypto/tls"
 	"crypto/x509"
@@ -414,7 +415,7 @@ func proxyHint(f *transport.Fault) string {
 func (o *opening) tlsHint(f *transport.Fault) string {
 	if ca := o.server.TLS.CAFile; ca != "" {
 		if _, ok := errors.AsType[x509.UnknownAuthorityError](f); ok {
-			return fmt.Sprintf("%s (%s) does not hold that authority: get its certificate from who runs the server", ca, place(o.server, "tls.ca_file"))
+			return fmt.Sprintf("%s (%s) does not hold that authority: get its certificate from who runs the server", ca, place(o.server, "tls.ca_file")) + chainHint(f)
 		}
 	}
 	if f.CertGiven && strings.Contains(f.Error(), "client certificate") {
@@ -429,6 +430,23 @@ func (o *opening) tlsHint(f *transport.Fault) string {
 // TLSMessage says in words why a TLS handshake failed: whose certificate, which dates, which names.
 func TLSMessage(err error) string { return transport.TLSText(err) }
 
+// alertVersion is how crypto/tls calls the alert of a server that does not speak the versions that it was offered: it has no
+// type for it. See RFC 8446, 6.
+const alertVersion = "protocol version not supported"
+
+// chainHint says, for the end of a hint, that a server may have left out what leads from its certificate to an authority: it
+// sent its own alone, and another has signed that. Browsers fetch what is missing, most programs do not.
+func chainHint(err error) string {
+	failed, ok := errors.AsType[*tls.CertificateVerificationError](err)
+	if !ok || len(failed.UnverifiedCertificates) != 1 {
+		return ""
+	}
+	if cert := failed.UnverifiedCertificates[0]; bytes.Equal(cert.RawIssuer, cert.RawSubject) {
+		return ""
+	}
+	return "; or the server sends its own certificate alone: it has to send the intermediate ones, too (fullchain.pem)"
+}
+
 // TLSHint returns the next step after a TLS handshake that failed with err.
 func TLSHint(err error) string {
 	if invalid, ok := errors.AsType[x509.CertificateInvalidError](err); ok && invalid.Reason == x509.Expired {
@@ -438,7 +456,10 @@ func TLSHint(err error) string {
 		return "use a name of the certificate in the URL, or say which one is right: the key tls.server_name"
 	}
 	if _, ok := errors.AsType[x509.UnknownAuthorityError](err); ok {
-		return "trust the authority: --ca-file FILE, the key tls.ca_file, or SSL_CERT_FILE; only to see whether the rest works: --insecure"
+		return "trust the authority: --ca-file FILE, the key tls.ca_file, or SSL_CERT_FILE; only to see whether the rest works: --insecure" + chainHint(err)
+	}
+	if strings.Contains(err.Error(), alertVersion) {
+		return "the server speaks no TLS 1.2 or newer: update it, or the proxy before it"
 	}
 	if record, ok := errors.AsType[tls.RecordHeaderError](err); ok && strings.HasPrefix(string(record.RecordHeader[:]), "HTTP") || errors.Is(err, http.ErrSchemeMismatch) {
 		return "write http:// in the URL, or the port that speaks HTTPS"
@@ -470,6 +491,12 @@ func statusHint(f *transport.Fault) string {
 func contentHint(f *transport.Fault) string {
 	if _, ok := errors.AsType[*transport.EncodingError](f); ok {
 		return "suspect a proxy before the server, which changes the body or the header alone; to ask for plain bodies: --header 'Accept-Encoding: identity'"
+	}
+	switch {
+	case f.Status == 0: // of a child: nobody stands before it
+		return "correct what the server writes"
+	case f.Err != nil:
+		return "correct what the server sends, or what a proxy before it makes of that"
 	}
 	return "see what the server, or a proxy before it, sends: content type, content encoding, body"
 }

@@ -239,6 +239,9 @@ func unknownOutcome(failure *Error, rec *Recovery) *Error {
 		out.Message = fmt.Sprintf("the answer was not taken: %s; the request may have been executed, so it was not repeated", failure.Message)
 		out.Hint += "; " + tooLargeHint
 	}
+	if failure.Symptom != "" && failure.Hint != "" {
+		out.Hint += "; " + failure.Hint
+	}
 	if rec != nil && rec.NewGeneration > 0 {
 		out.Hint = "a fresh session stands ready: " + out.Hint
 	}

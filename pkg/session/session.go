@@ -191,6 +191,8 @@ const (
 	OddNullID      = transport.OddNullID
 	OddBatch       = transport.OddBatch
 	OddStray       = transport.OddStray
+	OddLine        = transport.OddLine
+	OddNotified    = transport.OddNotified
 	OddReuse       = transport.OddReuse
 	OddBusy        = transport.OddBusy
 	OddReply       = transport.OddReply
@@ -306,7 +308,7 @@ func (s *Session) Raw(ctx context.Context, method string, params any) (json.RawM
 			return nil, err
 		}
 		in := wantsInput(result)
-		if in == nil || !rounds[method] {
+		if in == nil || !rounds[method] || s.legacy() { // the legacy era knows no types of results: it is one, whatever it says
 			return result, nil
 		}
 		if encoded, err = s.supply(ctx, method, first, in); err != nil {
@@ -613,18 +615,18 @@ func page(result json.RawMessage, key string) (items []json.RawMessage, next *st
 	if err := json.Unmarshal(raw, &items); err != nil {
 		return nil, nil, fmt.Sprintf("%q is not an array", key)
 	}
-	if items == nil {
-		items = []json.RawMessage{}
+	if items == nil { // a list that nobody has made: Go writes null for it
+		items, problem = []json.RawMessage{}, fmt.Sprintf("%q is null, and has to be an array", key)
 	}
 	cursor, ok := whole["nextCursor"]
 	if !ok || string(cursor) == "null" {
-		return items, nil, ""
+		return items, nil, problem
 	}
 	var s string
 	if err := json.Unmarshal(cursor, &s); err != nil {
 		return items, nil, fmt.Sprintf("nextCursor is not a string: %s", cursor)
 	}
-	return items, &s, ""
+	return items, &s, problem
 }
 
 // Close ends the session and everything that belongs to it, within about 3 s: the HTTP session is deleted at the server,

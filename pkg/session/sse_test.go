@@ -70,3 +70,75 @@ func TestSSEUnansweredPost(t *testing.T) {
 		t.Errorf("%d handshakes", n)
 	}
 }
+
+// olderServer serves the older transport: opening is what stands on the stream before the endpoint, and answer the event that
+// a message gets, "" for none.
+func olderServer(t *testing.T, opening string, answer func(method string, id json.RawMessage) string) config.Server {
+	t.Helper()
+	events, end := make(chan string, 8), make(chan struct{})
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch {
+		case r.Method == http.MethodGet && r.URL.Path == "/sse":
+			w.Header().Set("Content-Type", "text/event-stream")
+			_, _ = io.WriteString(w, opening+"event: endpoint\ndata: /post\n\n")
+			for {
+				_ = http.NewResponseController(w).Flush()
+				select {
+				case e := <-events:
+					_, _ = io.WriteString(w, "data: "+e+"\n\n")
+				case <-r.Context().Done():
+					return
+				case <-end:
+					return
+				}
+			}
+		case r.Method == http.MethodPost && r.URL.Path == "/post":
+			var msg struct {
+				ID     json.RawMessage `json:"id"`
+				Method string          `json:"method"`
+			}
+			_ = json.NewDecoder(r.Body).Decode(&msg)
+			if e := answer(msg.Method, msg.ID); e != "" {
+				events <- e
+			}
+			w.WriteHeader(http.StatusAccepted)
+		default:
+			http.NotFound(w, r)
+		}
+	}))
+	t.Cleanup(srv.Close)
+	t.Cleanup(func() { close(end) })
+	return config.Server{Name: "s", URL: srv.URL + "/sse", Transport: config.TransportSSE}
+}
+
+// TestSSEWhatStandsBeforeAndBetween shows that an event of another name before the endpoint is passed over, that an error
+// without an id for a notification ends nothing, and that one for the only request that waits is its answer.
+func TestSSEWhatStandsBeforeAndBetween(t *testing.T) {
+	t.Parallel()
+	server := olderServer(t, ": hello\n\nevent: ping\ndata: {}\n\n", func(method string, id json.RawMessage) string {
+		switch method {
+		case "initialize":
+			return fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"1"}}}`, id)
+		case "notifications/initialized":
+			return `{"jsonrpc":"2.0","id":null,"error":{"code":-32601,"message":"Method not found"}}`
+		case "tools/list":
+			return fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":{"tools":[{"name":"x","inputSchema":{"type":"object"}}]}}`, id)
+		case "tools/call":
+			return `{"jsonrpc":"2.0","id":null,"error":{"code":-32000,"message":"disk full"}}`
+		}
+		return ""
+	})
+	s := supervise(t, server)
+	for range 3 {
+		list, err := s.ListTools(t.Context())
+		if err != nil || len(list.Items) != 1 {
+			t.Fatalf("%d tools, %v", len(list.Items), err)
+		}
+	}
+	if _, err := call(t.Context(), s, "x", nil, false); ClassOf(err) != ClassAnswered {
+		t.Errorf("call: %v", err)
+	}
+	if n := s.Stats().Handshakes; n != 1 {
+		t.Errorf("%d handshakes", n)
+	}
+}

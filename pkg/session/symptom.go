@@ -22,12 +22,14 @@ type remains struct {
 	server config.Server
 	// lines are what it wrote, as a person would read them: standard output that is not MCP, then standard error.
 	lines []string
+	// complaints are those of lines that were written to standard error.
+	complaints []string
 	// exit tells how it ended, nil if it still ran when its time was over.
 	exit *transport.Exit
 	// quiet is set when it wrote nothing at all, and garbled when its output is UTF-16.
 	quiet, garbled bool
-	// late is set when an answer came after its standard input had ended.
-	late bool
+	// late is set when an answer came after its standard input had ended, and endless when that had no end of its line.
+	late, endless bool
 	// env is what it got, and ours our own environment.
 	env, ours []string
 }
@@ -88,13 +90,50 @@ func (s symptom) said(r remains, line string, match []int) (means, do string) {
 
 // symptoms returns the table. Where two rows know a line, the first one counts.
 func symptoms() []symptom {
-	return slices.Concat(pythonSymptoms(), nodeSymptoms(), packageSymptoms(), containerSymptoms(), networkSymptoms(), systemSymptoms(), argumentSymptoms(), endings())
+	return slices.Concat(
+		protocolSymptoms(), builtForSymptoms(), managerSymptoms(), languageSymptoms(), accessSymptoms(),
+		pythonSymptoms(), nodeSymptoms(), packageSymptoms(), containerSymptoms(), networkSymptoms(), systemSymptoms(), argumentSymptoms(), endings(),
+	)
 }
 
 const (
 	moveOn     = "run the command by hand to see what it says"
 	newerBuild = "get a build for this system, or run the server in a container"
 )
+
+// messageStart finds a response.
+var messageStart = lazily(`^\s*\{\s*"jsonrpc"\s*:\s*"2\.0".*"(?:result|error)"`)
+
+// protocolSymptoms are about servers that speak, and not as they should, and about programs that ask a person.
+func protocolSymptoms() []symptom {
+	return []symptom{
+		{
+			id: "answers-on-stderr", about: "messages on standard error",
+			text: messageStart,
+			fits: func(r remains) bool {
+				return r.exit == nil && slices.ContainsFunc(r.complaints, messageStart().MatchString)
+			},
+			means: "it writes its messages to standard error, and clients read standard output", do: "write messages to standard output, and everything else to standard error",
+		},
+		{
+			id: "npx-asks", about: "npx that asks whether it may install",
+			text:  lazily(`^Ok to proceed\? \(y\)|^Need to install the following packages`),
+			fits:  func(r remains) bool { return r.exit == nil },
+			means: "npx asks whether it may install the package, and nobody can answer", do: "add -y: npx -y PACKAGE",
+		},
+		{
+			id: "asks", about: "a program that asks a person",
+			text: lazily(`(?i)\[y/n\]:?\s*$|\(y(?:es)?/no?\)\??:?\s*$|^(?:please )?(?:enter|type) (?:your|the) [\w -]{1,40}:\s*$|^(?:password|username|passphrase)(?: for \S+)?:\s*$|press (?:any key|enter|return)`),
+			fits: func(r remains) bool { return r.exit == nil },
+			says: func(r remains, _ func(string) string) (string, string) {
+				if r.mentions(`(?i)corepack is about to download`) {
+					return "corepack asks whether it may download, and nobody can answer", "COREPACK_ENABLE_DOWNLOAD_PROMPT=0 in env, or install the package manager once by hand"
+				}
+				return "it asks a person something, and nobody can answer", "give the answer as an option or a variable (often -y or --yes), or run the command once by hand"
+			},
+		},
+	}
+}
 
 func pythonSymptoms() []symptom {
 	const install = "install the package that has it for the Python that the command starts, or start the server with the Python of its virtual environment"
@@ -357,8 +396,8 @@ func networkSymptoms() []symptom {
 	const host = `(?P<host>[\w-]+(?:\.[\w-]+)*)`
 	const peer = `(?P<peer>\[[0-9a-fA-F:]+\]:\d+|::[0-9a-fA-F:]*:\d{2,5}|[\w.-]+:\d+)`
 	const reach = "see that this machine reaches it; behind a proxy, it has to use the proxy too (HTTPS_PROXY is passed on)"
-	fetched := func(r remains) bool { // uv says what its own request met below
-		return !r.mentions("Failed to fetch: `|^error: Request failed after")
+	fetched := func(r remains) bool { // npm and uv tell so of their own registry
+		return !r.mentions("Failed to fetch: `|^error: Request failed after|^npm (?:error|ERR!)")
 	}
 	return []symptom{
 		{
@@ -381,7 +420,7 @@ func networkSymptoms() []symptom {
 				`HTTPS?ConnectionPool\(host='(?P<peer>[^']+)'.*(?P<code>[Cc]onnection refused|timed out|Network is unreachable)|` +
 				`Cannot connect to host (?P<peer>\S+) .*(?P<code>Connect call failed)|` +
 				`(?:ConnectionRefusedError|ConnectError|ConnectionError|java\.net\.ConnectException)\b.*?(?P<code>[Cc]onnection refused|All connection attempts failed|timed out)|` +
-				`(?P<code>[Cc]onnection refused) \(os error \d+\)`),
+				`(?P<code>[Cc]onnection refused) \(os error \d+\)|ssh: connect to host (?P<peer>\S+) port \d+: (?P<code>Connection refused|Connection timed out|No route to host)`),
 			says: func(_ remains, part func(string) string) (string, string) {
 				what := "the service that it needs"
 				if peer := part("peer"); peer != "" {
@@ -489,7 +528,7 @@ func systemSymptoms() []symptom {
 		},
 		{
 			id: "port", about: "a port that another process has",
-			text: lazily(`EADDRINUSE.*?(?::(?P<port>\d{2,5}))?$|[Aa]ddress already in use|[Pp]ort (?P<port>\d{2,5}) is (?:already )?in use|Only one usage of each socket address`),
+			text: lazily(`EADDRINUSE.*?(?::(?P<port>\d{2,5}))?$|[Aa]ddress already in use|[Pp]ort (?P<port>\d{2,5}) is (?:already )?in use|Bind for \S+?:(?P<port>\d{2,5}) failed|Only one usage of each socket address`),
 			says: func(r remains, part func(string) string) (string, string) {
 				port := part("port")
 				if port == "" {
@@ -501,6 +540,11 @@ func systemSymptoms() []symptom {
 				}
 				return means, "end that process (often an older run of the same server), or give the server another port"
 			},
+		},
+		{
+			id: "read-only", about: "a place where nothing may be written",
+			text:  lazily(`(?:EROFS: read-only file system, \w+ '(?P<path>[^']+)|\[Errno 30\] Read-only file system: '(?P<path>[^']+)|open (?P<path>\S+): read-only file system)`),
+			means: "it may not write $path", do: "set cwd to a directory that it may write to, or give it the path in env or args; in a container, mount one",
 		},
 		{
 			id: "rights", about: "something that it may not do",
@@ -539,8 +583,8 @@ func argumentSymptoms() []symptom {
 				`\b(?P<name>[A-Z][A-Z0-9_]{2,})\W? (?i:env(?:ironment)?[ -]?(?:variable|var))`),
 			says: func(r remains, part func(string) string) (string, string) {
 				name := part("name")
-				if strings.HasPrefix(name, "ERR_") || name == "MODULE_NOT_FOUND" {
-					return "", "" // a code, and no variable
+				if strings.HasPrefix(name, "ERR_") || name == "MODULE_NOT_FOUND" || name == "RUST_BACKTRACE" {
+					return "", "" // a code, or advice for whoever looks for the cause
 				}
 				return r.variable(name)
 			},
@@ -660,6 +704,11 @@ func endings() []symptom {
 			id: "garbled", about: "output in UTF-16",
 			fits:  func(r remains) bool { return r.garbled },
 			means: "its standard output is UTF-16, and MCP is UTF-8", do: "write UTF-8 without a byte order mark; PowerShell changes what goes through its pipes",
+		},
+		{
+			id: "endless", about: "an answer without an end of its line",
+			fits:  func(r remains) bool { return r.exit == nil && r.endless },
+			means: "its answer has no end of the line, and a message over stdio is a line", do: "write a newline after each message",
 		},
 		{
 			id: "late", about: "an answer that came when it was too late",
@@ -790,13 +839,16 @@ func (o *opening) explainChild(e *Error, child *transport.Child, c transport.Com
 		return
 	}
 	n := child.Noise()
-	r := remains{server: o.server, env: c.Env, ours: o.d.environ(), late: child.Late.Load()}
+	r := remains{server: o.server, env: c.Env, ours: o.d.environ(), late: child.Late.Load(), endless: child.Endless.Load()}
 	for _, line := range n.Head {
 		r.garbled = r.garbled || transport.Wide(line)
 	}
-	for _, line := range slices.Concat(n.Head, e.StderrTail) {
+	for i, line := range slices.Concat(n.Head, e.StderrTail) {
 		if line = transport.Plain(line); line != "" {
 			r.lines = append(r.lines, line)
+			if i >= len(n.Head) {
+				r.complaints = append(r.complaints, line)
+			}
 		}
 	}
 	r.quiet = len(r.lines) == 0

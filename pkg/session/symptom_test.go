@@ -21,6 +21,8 @@ type seenSymptom struct {
 	means  []string
 	do     []string
 	late   bool
+	// endless is set when the late answer had no end of its line.
+	endless bool
 }
 
 const alive, zero = -1, -2
@@ -124,6 +126,7 @@ func seenSymptoms() []seenSymptom {
 		{row: "backend-refused", wrote: "ConnectionRefusedError: [Errno 111] Connection refused", means: []string{"the service that it needs"}},
 		{row: "backend-refused", wrote: "httpx.ConnectError: All connection attempts failed", means: []string{"All connection attempts failed"}},
 		{row: "backend-refused", wrote: "Error: Connection refused (os error 111)", means: []string{"the service that it needs"}},
+		{row: "backend-refused", wrote: "ssh: connect to host build.internal port 22: Connection refused", exit: 255, means: []string{"build.internal"}},
 		{row: "backend-certificate", wrote: "TypeError: fetch failed\n  [cause]: Error: self-signed certificate in certificate chain\n      at TLSSocket.onConnectSecure (node:_tls_wrap:1674:34) {\n    code: 'SELF_SIGNED_CERT_IN_CHAIN'\n  }", do: []string{"NODE_EXTRA_CA_CERTS"}},
 		{row: "backend-certificate", wrote: "ssl.SSLCertVerificationError: [SSL: CERTIFICATE_VERIFY_FAILED] certificate verify failed: unable to get local issuer certificate (_ssl.c:1006)", do: []string{"SSL_CERT_FILE"}},
 		{row: "backend-certificate", wrote: "Get \"https://api.example.com/\": tls: failed to verify certificate: x509: certificate signed by unknown authority", means: []string{"signed by unknown authority"}},
@@ -168,6 +171,59 @@ func seenSymptoms() []seenSymptom {
 		{row: "http-server", wrote: "Server listening on port 3001", exit: alive, means: []string{"http://127.0.0.1:3001"}},
 		{row: "", wrote: "listening on port 99999", exit: alive},
 
+		{row: "answers-on-stderr", wrote: `{"jsonrpc":"2.0","id":1,"result":{}}`, exit: alive, means: []string{"standard error"}},
+		{row: "npx-asks", wrote: "Need to install the following packages:\n  some-mcp@1.0.0\nOk to proceed? (y) ", exit: alive, do: []string{"npx -y"}},
+		{row: "asks", wrote: "! Corepack is about to download https://x/yarn-1.22.22.tgz\n? Do you want to continue? [Y/n] ", exit: alive, means: []string{"corepack"}, do: []string{"COREPACK_ENABLE_DOWNLOAD_PROMPT"}},
+		{row: "asks", wrote: "Enter your API key: ", exit: alive, means: []string{"asks a person"}},
+		{row: "", wrote: "Enter the directory with care", exit: alive},
+		{row: "node-old", wrote: "Error: Cannot find module 'node:events'\nRequire stack:\n- /x/index.js", means: []string{"too old"}, do: []string{"PATH"}},
+		{row: "node-old", wrote: "file:///x/index.js:3\n  this.a ??= 1;\n         ^^^\n\nSyntaxError: Unexpected token '??='\n    at Loader.moduleStrategy (internal/modules/esm/translators.js:149:18)"},
+		{row: "npx-old", wrote: "ERROR: You must supply a command.\n\nExecute binaries from npm packages.\n\n  npx [options] <command>[@version] [command-arg]...", do: []string{"full path of its npx"}},
+		{row: "node-abi", wrote: "Error: The module '/x/better_sqlite3.node'\nwas compiled against a different Node.js version using\nNODE_MODULE_VERSION 115. This version of Node.js requires\nNODE_MODULE_VERSION 127. Please try re-compiling or re-installing", do: []string{"npm rebuild", "_npx"}},
+		{row: "node-native", wrote: "Error: Could not locate the bindings file. Tried:\n → /x/node_modules/better-sqlite3/build/better_sqlite3.node"},
+		{row: "node-native", wrote: "Error: Cannot find module @rollup/rollup-linux-x64-gnu. npm has a bug related to optional dependencies (https://github.com/npm/cli/issues/4828)."},
+		{row: "npm-cache", wrote: "npm error code ENOTEMPTY\nnpm error syscall rename\nnpm error path /home/me/.npm/_npx/abc/node_modules/x\nnpm error errno -39", means: []string{"ENOTEMPTY"}},
+		{row: "uv-python-version", wrote: "error: The requested interpreter resolved to Python 3.9.18, which is incompatible with the project's Python requirement: `>=3.11`", exit: 2, means: []string{"wants Python >=3.11, and 3.9.18"}},
+		{row: "uv-project", wrote: "error: No `pyproject.toml` found in current directory or any parent directory", exit: 2, do: []string{"uv --directory"}},
+		{row: "uv-build", wrote: "  × Failed to build `lxml==5.0`\n  ├─▶ The build backend returned an error\n  ╰─▶ Call to `setuptools.build_meta` failed (exit status: 1)", means: []string{"lxml==5.0"}},
+		{row: "dotnet-version", wrote: "You must install or update .NET to run this application.\n\nApp: /x/mcp\nFramework: 'Microsoft.NETCore.App', version '9.0.0' (x64)", exit: 150},
+		{row: "docker-entry", wrote: `docker: Error response from daemon: failed to create task for container: OCI runtime create failed: runc create failed: unable to start container process: exec: "node": executable file not found in $PATH: unknown.`, exit: 127, means: []string{"the image has no program node"}},
+		{row: "watchers", wrote: "Error: ENOSPC: System limit for number of file watchers reached, watch '/x'", do: []string{"max_user_watches"}},
+		{row: "watchers", wrote: "Error: EMFILE: too many open files, watch"},
+		{row: "pyenv", wrote: "pyenv: mcp-server: command not found\n\nThe `mcp-server' command exists in these Python versions:\n  3.11.4", exit: 127, means: []string{"has no mcp-server"}, do: []string{"PYENV_VERSION"}},
+		{row: "version-unset", wrote: "No version is set for command npx\nConsider adding one of the following versions in your config file at /home/me/.tool-versions\nnodejs 20.11.0", exit: 126, means: []string{"npx"}},
+		{row: "mise-trust", wrote: "mise ERROR Config files in ~/p/.mise.toml are not trusted.\nTrust them with `mise trust`.", means: []string{"~/p/.mise.toml"}},
+		{row: "volta", wrote: "Volta error: Node is not available.\n\nTo run any Node command, first set a default version using `volta install node`", means: []string{"Node is not available"}},
+		{row: "conda", wrote: "EnvironmentLocationNotFound: Not a conda environment: /opt/conda/envs/mcp", means: []string{"/opt/conda/envs/mcp"}},
+		{row: "conda-activate", wrote: "CondaError: Run 'conda init' before 'conda activate'", do: []string{"conda run"}},
+		{row: "wsl", wrote: "Windows Subsystem for Linux has no installed distributions."},
+		{row: "python-relative", wrote: "Traceback (most recent call last):\n  File \"/x/s.py\", line 3, in <module>\n    from .a import b\nImportError: attempted relative import with no known parent package", do: []string{"python -m"}},
+		{row: "python-asyncio", wrote: "Traceback (most recent call last):\nRuntimeError: Already running asyncio in this thread", do: []string{"run_stdio_async"}},
+		{row: "python-encoding", wrote: "UnicodeEncodeError: 'charmap' codec can't encode character '\\u2713' in position 0: character maps to <undefined>", means: []string{"as charmap"}, do: []string{"PYTHONUTF8=1"}},
+		{row: "python-version", wrote: "TypeError: FastMCP.__init__() got an unexpected keyword argument 'description'", means: []string{"has no description"}},
+		{row: "python-settings", wrote: "pydantic_core._pydantic_core.ValidationError: 1 validation error for Settings\napi_key\n  Field required [type=missing, input_value={}, input_type=dict]\n    For further information visit https://errors.pydantic.dev/2.11/v/missing", means: []string{"its settings lack api_key"}, do: []string{"API_KEY"}},
+		{row: "ruby-gem", wrote: "<internal:/usr/lib/ruby/rubygems/core_ext/kernel_require.rb>:136:in `require': cannot load such file -- mcp (LoadError)", means: []string{`"mcp"`}},
+		{row: "ruby-gem", wrote: "Could not find gem 'mcp' in locally installed gems.", exit: 7},
+		{row: "php-autoload", wrote: "PHP Fatal error:  Uncaught Error: Failed opening required '/x/vendor/autoload.php' (include_path='.:/usr/share/php') in /x/server.php:3", exit: 255, do: []string{"composer install"}},
+		{row: "java-manifest", wrote: "no main manifest attribute, in server.jar", means: []string{"server.jar"}},
+		{row: "deno-permission", wrote: `error: Uncaught (in promise) NotCapable: Requires net access to "api.example.com:443", run again with the --allow-net flag`, means: []string{"net access to"}, do: []string{"--allow-net"}},
+		{row: "browser", wrote: "browserType.launch: Executable doesn't exist at /home/me/.cache/ms-playwright/chromium-1100/chrome-linux/chrome"},
+		{row: "git-access", wrote: "fatal: could not read Username for 'https://github.com': terminal prompts disabled", exit: 128, means: []string{"https://github.com"}},
+		{row: "ssh-host", wrote: "Host key verification failed.", exit: 255},
+		{row: "ssh-key", wrote: "me@host: Permission denied (publickey,password).", exit: 255, means: []string{"me@host"}},
+		{row: "sudo", wrote: "sudo: a terminal is required to read the password; either use the -S option to read from standard input or configure an askpass helper"},
+		{row: "docker-container", wrote: "Error response from daemon: No such container: mcp", means: []string{"mcp does not run"}},
+		{row: "docker-container", wrote: "Error response from daemon: container 4fa is not running"},
+		{row: "port", wrote: "docker: Error response from daemon: driver failed programming external connectivity on endpoint x: Bind for 0.0.0.0:8080 failed: port is already allocated.", exit: 125, means: []string{"port 8080"}},
+		{row: "google-credentials", wrote: "google.auth.exceptions.DefaultCredentialsError: Your default credentials were not found. To set up Application Default Credentials, see https://cloud.google.com/docs"},
+		{row: "aws-credentials", wrote: "botocore.exceptions.NoCredentialsError: Unable to locate credentials", do: []string{"AWS_PROFILE"}},
+		{row: "aws-sso", wrote: "botocore.exceptions.SSOTokenLoadError: Error loading SSO Token: Token for default does not exist", do: []string{"aws sso login"}},
+		{row: "kubeconfig", wrote: "error: invalid configuration: no configuration has been provided, try setting KUBERNETES_MASTER environment variable", do: []string{"KUBECONFIG"}},
+		{row: "login-failed", wrote: `error: password authentication failed for user "postgres"`, means: []string{"postgres"}},
+		{row: "read-only", wrote: "OSError: [Errno 30] Read-only file system: 'logs'", means: []string{"logs"}, do: []string{"cwd"}},
+		{row: "read-only", wrote: "Error: EROFS: read-only file system, open '/server.log'", means: []string{"/server.log"}},
+		{row: "", wrote: "thread 'main' panicked at src/main.rs:12:34:\ncalled `Result::unwrap()` on an `Err` value: NotPresent\nnote: run with `RUST_BACKTRACE=1` environment variable to display a backtrace", exit: 101},
+		{row: "endless", exit: alive, endless: true, late: true, do: []string{"newline"}},
 		{row: "killed", signal: "killed", means: []string{"SIGKILL"}},
 		{row: "killed", exit: 137},
 		{row: "crashed", signal: "segmentation fault"},
@@ -190,7 +246,7 @@ func TestEachSymptom(t *testing.T) {
 		shown[x.row] = true
 		t.Run(x.row, func(t *testing.T) {
 			r := remains{
-				server: x.server, late: x.late,
+				server: x.server, late: x.late, endless: x.endless,
 				env:  []string{"PATH=/nowhere", "MY_EMPTY=", "MY_GIVEN=value"},
 				ours: []string{"PATH=/nowhere", "HOME=/nowhere", "MY_OURS=value"},
 			}
@@ -206,6 +262,7 @@ func TestEachSymptom(t *testing.T) {
 			for line := range strings.Lines(x.wrote) {
 				r.lines = append(r.lines, transport.Plain(line))
 			}
+			r.complaints = r.lines
 			row, means, do := r.diagnose()
 			if row != x.row {
 				t.Fatalf("%q is %q: %s", x.wrote, row, means)

@@ -1,0 +1,70 @@
+package session
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"net"
+	"strings"
+	"testing"
+)
+
+// TestTLSHints shows what is said of a server that leaves out intermediate certificates, and of one that is too old.
+func TestTLSHints(t *testing.T) {
+	t.Parallel()
+	unknown := func(certs ...*x509.Certificate) error {
+		return &tls.CertificateVerificationError{UnverifiedCertificates: certs, Err: x509.UnknownAuthorityError{}}
+	}
+	leaf := &x509.Certificate{RawSubject: []byte("leaf"), RawIssuer: []byte("intermediate")}
+	between := &x509.Certificate{RawSubject: []byte("intermediate"), RawIssuer: []byte("root")}
+	own := &x509.Certificate{RawSubject: []byte("own"), RawIssuer: []byte("own")}
+	const alone = "sends its own certificate alone"
+	for name, c := range map[string]struct {
+		err  error
+		want bool
+	}{"alone": {unknown(leaf), true}, "with the one above": {unknown(leaf, between), false}, "self-signed": {unknown(own), false}} {
+		if hint := TLSHint(c.err); strings.Contains(hint, alone) != c.want || !strings.Contains(hint, "--ca-file") {
+			t.Errorf("%s: %q", name, hint)
+		}
+	}
+	if hint := TLSHint(&net.OpError{Op: "remote error", Err: errors.New(alertVersion)}); !strings.Contains(hint, "TLS 1.2") {
+		t.Errorf("version: %q", hint)
+	}
+}
+
+// TestMalformedAuthorization shows which values of an Authorization header no server can want, and that the value itself is
+// not told.
+func TestMalformedAuthorization(t *testing.T) {
+	t.Parallel()
+	for value, want := range map[string]string{
+		"Bearer Bearer s3cret":   "twice",
+		"bearer  BEARER s3cret":  "twice",
+		`"Bearer s3cret"`:        "quotes",
+		`Bearer 's3cret'`:        "quotes",
+		"Bearer $TOKEN":          "${NAME}",
+		"Bearer %TOKEN%":         "${NAME}",
+		"Bearer {{token}}":       "${NAME}",
+		"Bearer <YOUR_TOKEN>":    "placeholder",
+		"Bearer YOUR_API_KEY":    "placeholder",
+		"Bearer your-token":      "placeholder",
+		"s3cret-4b825dc642cb6eb": "no scheme",
+
+		"Bearer s3cret":                     "",
+		"bearer s3cret":                     "",
+		"Basic dXNlcjpwYXNz":                "",
+		"Bearer eyJhbGciOi.eyJzdWIi.c2ln-_": "",
+		"Token abc+/=":                      "",
+		"":                                  "",
+	} {
+		got := MalformedAuthorization(map[string]string{"authorization": value})
+		if want == "" && got != "" || !strings.Contains(got, want) || strings.Contains(got, "s3cret") {
+			t.Errorf("%s: %q", value, got)
+		}
+	}
+	if got := MalformedAuthorization(map[string]string{"Authentication": "Bearer s3cret"}); !strings.Contains(got, "is called Authorization") {
+		t.Error(got)
+	}
+	if got := MalformedAuthorization(map[string]string{"X-Api-Key": "$KEY"}); got != "" {
+		t.Error(got)
+	}
+}

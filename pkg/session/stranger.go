@@ -1,0 +1,230 @@
+package session
+
+// Who answers in place of a server is recognised here, in one place, from what the answer shows: gateways, tunnels, hosts of
+// applications, protections against bots. Their statuses say something else than the same ones of a server: a 403 of a bot
+// check wants no token, a 522 never reached the server whose log one would look into. The table is rows, as that of the
+// symptoms of children: what to look for, what it means, what to do. The first row that fits counts. What was seen is shown
+// as well, always: a row may be mistaken, and the evidence is not.
+
+import (
+	"net/http"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/mcpctl/mcpctl/internal/oauth"
+	"github.com/mcpctl/mcpctl/internal/transport"
+)
+
+// stranger is one row of the table.
+type stranger struct {
+	// id names the row in tests, and in [Error.Symptom].
+	id string
+	// about says in words what the row looks for.
+	about string
+	// status holds the statuses that the row is about; any but a success if it is empty.
+	status []int
+	// text is found in what the answer shows: its title, first bytes, target and telling headers. nil if the statuses say it all.
+	text func() *regexp.Regexp
+	// means says what happened, and do the next step.
+	means, do string
+	// opening is the next step while a session is being opened, "" if it is the same.
+	opening string
+	// refusal is set where a status that asks for authorization does not: no token would help.
+	refusal bool
+}
+
+// cloudflareOnly are the statuses that only Cloudflare uses, of a server that it did not get to.
+func cloudflareOnly() []int { return []int{520, 521, 522, 523, 525, 526, 530} }
+
+// strangers returns the table.
+func strangers() []stranger {
+	denied := []int{http.StatusUnauthorized, http.StatusForbidden}
+	return []stranger{
+		{
+			id: "bot-check", about: "a page that is to tell people from programs",
+			status: []int{http.StatusForbidden, http.StatusTooManyRequests, http.StatusServiceUnavailable},
+			text:   lazily(`(?i)cf-mitigated: challenge|just a moment\.\.\.|attention required! \| cloudflare|error code: (?:1006|1009|1010|1020)\b|verif(?:y|ying) (?:that )?you are (?:a )?human|vercel security checkpoint|_incapsula_resource|sucuri website firewall|awswaf|x-amzn-waf-action: (?:challenge|captcha)`),
+			means:  "a protection against bots answers, and not the server",
+			do:     "let programs through to the path of the endpoint, at whoever protects it (Cloudflare: a WAF rule that skips the bot checks): a token does not help", refusal: true,
+		},
+		{
+			id: "tunnel-upstream", about: "a tunnel whose local end has no server",
+			text:  lazily(`ERR_NGROK_8012|ERR_NGROK_8020|failed to complete tunnel connection|unable to reach the origin service`),
+			means: "the tunnel works, and the server at its end does not answer",
+			do:    "start the server that the tunnel leads to, or correct the port that the tunnel was started with",
+		},
+		{
+			id: "tunnel-offline", about: "the address of a tunnel that is not up",
+			text:  lazily(`ERR_NGROK_3200|ERR_NGROK_725|endpoint \S+ is offline|[Tt]unnel \S+ not found|error code: 1033\b|Cloudflare Tunnel error|no tunnel here|tunnel unavailable`),
+			means: "this is the address of a tunnel, and the tunnel is not up",
+			do:    "start the tunnel again (ngrok, cloudflared …), and use the address that it shows: it may be another one", refusal: true,
+		},
+		{
+			id: "tunnel-page", about: "the page that ngrok shows to browsers",
+			text:  lazily(`ERR_NGROK_6024|[Yy]ou are about to visit`),
+			means: "ngrok shows its warning to browsers, and not the server",
+			do:    "send the header that skips it: --header 'ngrok-skip-browser-warning: 1'",
+		},
+		{
+			id: "cloudflare", about: "a server that Cloudflare did not get to",
+			status: cloudflareOnly(),
+			means:  "Cloudflare answers, and did not get to the server",
+			do:     "see that the server runs, that its firewall lets Cloudflare in, and that its certificate is valid (525, 526); the log of the server may know nothing of it",
+		},
+		{
+			id: "gateway-timeout", about: "a proxy that did not wait long enough",
+			status:  []int{http.StatusGatewayTimeout, 524},
+			means:   "a proxy gave up waiting for the server",
+			do:      "raise the time that the proxy waits (nginx: proxy_read_timeout; a load balancer: its idle timeout), or have the server report progress",
+			opening: "see that the server behind the proxy is running, and that the proxy reaches it",
+		},
+		{
+			id: "body-size", about: "a request that is too large for whoever takes it",
+			status: []int{http.StatusRequestEntityTooLarge, http.StatusBadRequest, http.StatusInternalServerError},
+			text:   lazily(`(?i)\b(?:request entity|payload|request body|body|content) (?:is )?too large|PayloadTooLargeError|exceeded (?:the )?(?:maximum|max) (?:request )?(?:body|content|payload) (?:size|length)`),
+			means:  "the request is larger than the server, or a proxy before it, takes",
+			do:     "send less at a time, or raise its limit (nginx: client_max_body_size; Express: express.json({limit}))",
+		},
+		{
+			id: "body-size", about: "a request that is too large for whoever takes it",
+			status: []int{http.StatusRequestEntityTooLarge},
+			means:  "the request is larger than the server, or a proxy before it, takes",
+			do:     "send less at a time, or raise its limit (nginx: client_max_body_size; Express: express.json({limit}))",
+		},
+		{
+			id: "header-size", about: "headers that are too large for whoever takes them",
+			status: []int{http.StatusRequestHeaderFieldsTooLarge},
+			means:  "the headers of the request are larger than the server, or a proxy before it, takes",
+			do:     "send fewer or shorter ones: see the headers of the entry, and the length of the token",
+		},
+		{
+			id: "header-size", about: "headers that are too large for whoever takes them",
+			status: []int{http.StatusBadRequest},
+			text:   lazily(`(?i)request header or cookie too large|request header fields? too large|header(?:s| line)? (?:is |are )?too (?:large|long)`),
+			means:  "the headers of the request are larger than the server, or a proxy before it, takes",
+			do:     "send fewer or shorter ones: see the headers of the entry, and the length of the token",
+		},
+		{
+			id: "cloudflare-access", about: "the login of Cloudflare Access",
+			text:  lazily(`\.cloudflareaccess\.com/|/cdn-cgi/access/login`),
+			means: "Cloudflare Access stands before the server, and wants a login",
+			do:    "give it a service token: --header 'CF-Access-Client-Id: ${CF_ID}' --header 'CF-Access-Client-Secret: ${CF_SECRET}', or switch Managed OAuth on for this application",
+		},
+		{
+			id: "api-gateway-route", about: "a route that AWS API Gateway does not have",
+			status: []int{http.StatusForbidden},
+			text:   lazily(`"message"\s*:\s*"Missing Authentication Token"|(?i)x-amzn-errortype: MissingAuthenticationTokenException`),
+			means:  "with these words AWS API Gateway refuses a path, or a method, that it does not have",
+			do:     "check the URL: the stage and the path of the endpoint belong to it", refusal: true,
+		},
+		{
+			id: "google-iam", about: "a service of Google Cloud that lets in whom it knows",
+			status: denied,
+			text:   lazily(`Your client does not have permission to get URL|Invalid IAP credentials`),
+			means:  "Google Cloud answers before the server, and wants an identity token",
+			do:     `give it one: --header "Authorization: Bearer $(gcloud auth print-identity-token)", or let everybody in (roles/run.invoker for allUsers)`,
+		},
+		{
+			id: "vercel-protection", about: "a deployment of Vercel that is protected",
+			status: denied,
+			text:   lazily(`vercel\.com/sso|_vercel_sso|Vercel Authentication|vercel-protection`),
+			means:  "the protection of deployments of Vercel answers before the server",
+			do:     "send the secret that bypasses it: --header 'x-vercel-protection-bypass: ${SECRET}', or switch the protection off for this deployment",
+		},
+		{
+			id: "app-missing", about: "a host that has no application there",
+			status: []int{http.StatusNotFound, http.StatusGone, http.StatusPaymentRequired},
+			text:   lazily(`"message"\s*:\s*"Application not found"|DEPLOYMENT_NOT_FOUND|DEPLOYMENT_DISABLED|There's nothing here, yet|[Nn]o such app\b|NoSuchBucket`),
+			means:  "the host answers, and has no application at this address",
+			do:     "see that the application is deployed, and that the address is the one that the host gave it",
+		},
+		{
+			id: "app-stopped", about: "an application that its host has stopped",
+			status: []int{http.StatusForbidden, http.StatusNotFound, http.StatusServiceUnavailable},
+			text:   lazily(`(?i)\b(?:web ?app|site|space|service|instance|project) (?:is |has been |was )?(?:stopped|disabled|suspended|paused|sleeping)\b|SUSPENDED`),
+			means:  "the host answers, and has stopped the application",
+			do:     "start it again at its host", refusal: true,
+		},
+		{
+			id: "wordpress-route", about: "a route that WordPress does not have",
+			status: []int{http.StatusNotFound},
+			text:   lazily(`"rest_no_route"`),
+			means:  "WordPress answers, and has no such route",
+			do:     "activate the plugin with the MCP server, and compare the path with the one that it shows",
+		},
+	}
+}
+
+// strangerOf returns the row that an answer fits, nil if none does.
+func strangerOf(f *transport.Fault) *stranger {
+	if f == nil {
+		return nil
+	}
+	switch f.Kind {
+	case transport.KindStatus, transport.KindContent, transport.KindRedirect:
+	case transport.KindOther, transport.KindDNS, transport.KindRefused, transport.KindDial, transport.KindTLS, transport.KindProxy,
+		transport.KindSevered, transport.KindNotHTTP, transport.KindStart, transport.KindExit,
+		transport.KindTooLarge, transport.KindAuth:
+		return nil
+	}
+	shown := strings.Join(append([]string{f.Title, f.Location, string(f.Body)}, f.Signs...), "\n")
+	for _, row := range strangers() {
+		if len(row.status) > 0 && !slices.Contains(row.status, f.Status) {
+			continue
+		}
+		if row.text == nil || f.RPCError == nil && row.text().MatchString(shown) { // who answers with JSON-RPC is the server
+			return &row
+		}
+	}
+	return nil
+}
+
+// meet says who answered in place of the server, if that was recognised.
+func (s seen) meet(e *Error) {
+	row := s.stranger
+	if row == nil || s.abandoned() {
+		return
+	}
+	if f := s.failure(); f != nil && (f.Step != "" || f.Reason != oauth.Refused) {
+		return // an authorizer knows better
+	}
+	e.Symptom, e.Hint = row.id, row.do
+	if row.opening != "" && !s.opened {
+		e.Hint = row.opening
+	}
+	if !strings.HasSuffix(e.Message, row.means) {
+		e.Message += "; " + row.means
+	}
+}
+
+// authWords are those of servers that want authorization and do not say so with a status: the whole of a text, or its
+// beginning.
+var authWords = lazily(`(?i)^\s*` + leadIn + `(` +
+	`(missing|no|invalid|expired|bad|incorrect|wrong) (or (missing|invalid|expired) )?(the )?(required )?(bearer |access |auth |api |id )?` +
+	`(authorization|authentication|auth|api[ _-]?key|token|jwt|credentials?)( header| token| key)?( (was |were )?(provided|supplied|found|given|in request))?|` +
+	`(the )?(authorization|authentication|api[ _-]?key|(bearer |access |auth )?token|jwt|credentials?)( header| credentials?)? ` +
+	`(is |are |was |were |has )?(required|missing|expired|invalid|revoked|not (provided|found|set|valid)|malformed|failed)|` +
+	`unauthori[sz]ed|unauthenticated|not (authenticated|logged in)|authentication required|login required|invalid_token|missing_token|token_expired|please (log|sign) in` +
+	`)\b`)
+
+// wantsAuth reports whether an answer without a status that says so, or a JSON document in place of JSON-RPC, speaks of
+// authorization.
+func (s seen) wantsAuth() bool {
+	f := s.fault
+	if f == nil || s.stranger != nil {
+		return false
+	}
+	switch {
+	case f.Kind == transport.KindStatus && f.Status == http.StatusBadRequest:
+	case f.Kind == transport.KindStatus && f.Status == http.StatusInternalServerError && !s.opened: // nothing was executed
+	case f.Kind == transport.KindContent && !s.opened && !f.IsPage():
+	default:
+		return false
+	}
+	texts := textsOf(f.Body)
+	if s.rpc != nil {
+		texts = []string{s.rpc.Message}
+	}
+	return slices.ContainsFunc(texts, authWords().MatchString)
+}
