@@ -583,6 +583,7 @@ func looksLikeHost(word string) bool {
 
 // urlServer is a server that is not configured. Its target is its name.
 func urlServer(address string) config.Server {
+	address = strings.TrimSpace(address) // what was copied from a page often has some around it
 	scheme, _, _ := strings.Cut(address, "://")
 	s := config.Server{Name: scheme + "://…", URL: address, Transport: config.TransportAuto, Enabled: true}
 	if u, err := url.Parse(address); err == nil {

@@ -37,6 +37,9 @@ type UnsetVar struct {
 
 // Hint returns what to do about a value that only another client has, "" for a variable.
 func (v UnsetVar) Hint() string {
+	if v.Client == "" && strings.HasPrefix(v.Name, "input:") {
+		return "${input:…} is what other clients ask a person for: use a variable, ${NAME}"
+	}
 	if v.Client == "" {
 		return ""
 	}

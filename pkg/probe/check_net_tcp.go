@@ -32,10 +32,17 @@ listens on the port; no answer at all means a firewall, or a machine that is not
 			data := map[string]any{"reachable": good, "unreachable": bad}
 			switch {
 			case len(good) == 0:
-				return Finding{
+				f := Finding{
 					Status: Fail, Class: "connect", Message: strings.Join(bad, "; "), Data: data,
 					Fix: "start the server, or check the port in the URL",
 				}
+				if local(host) {
+					if other, _ := dialAll(soon, otherLoopback(addrs), port); len(other) > 0 {
+						f.Message += "; but something listens at " + other[0]
+						f.Fix = "use " + other[0] + " in the URL, or make the server listen on both addresses of this machine"
+					}
+				}
+				return f
 			case len(bad) > 0 && !local(host):
 				return Finding{
 					Status: Warn, Message: strings.Join(bad, "; "), Data: data,

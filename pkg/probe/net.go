@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -89,6 +90,12 @@ func unreachable(err error) bool {
 func local(host string) bool {
 	ip := net.ParseIP(host)
 	return host == "localhost" || ip != nil && ip.IsLoopback()
+}
+
+// otherLoopback returns the loopback addresses that are not among addrs: a server that listens on "localhost" listens on one
+// of them alone, and clients that are told an address try the other.
+func otherLoopback(addrs []string) []string {
+	return slices.DeleteFunc([]string{"127.0.0.1", "::1"}, func(a string) bool { return slices.Contains(addrs, a) })
 }
 
 func dialText(err error) string {

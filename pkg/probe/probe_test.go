@@ -2,6 +2,7 @@ package probe
 
 import (
 	"context"
+	"encoding/json"
 	"net"
 	"os"
 	"slices"
@@ -396,5 +397,61 @@ func TestStrict(t *testing.T) {
 	good := Run(t.Context(), &Target{Server: child(t, "demo")}, Checks())
 	if Strict(&good); good.Verdict != Pass {
 		t.Errorf("verdict %s", good.Verdict)
+	}
+}
+
+// TestAServerOnTheOtherLoopback shows that a server which listens on [::1] alone is found when 127.0.0.1 is asked.
+func TestAServerOnTheOtherLoopback(t *testing.T) {
+	t.Parallel()
+	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "[::1]:0")
+	if err != nil {
+		t.Skip("no IPv6 here: ", err)
+	}
+	defer func() { _ = l.Close() }()
+	_, port, err := net.SplitHostPort(l.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := config.Server{Name: "n", URL: "http://127.0.0.1:" + port + "/mcp", Transport: "auto"}
+	r := Run(t.Context(), &Target{Server: server}, Checks())
+	if r.Cause == nil || r.Cause.Check != "net.tcp" || !strings.Contains(r.Cause.Message, "something listens at [::1]:"+port) || !strings.Contains(r.Cause.Fix, "[::1]:"+port) {
+		t.Errorf("cause %+v", r.Cause)
+	}
+}
+
+// TestSchemaTrouble shows what is found in schemas that clients and models choke on, and what is not complained of.
+func TestSchemaTrouble(t *testing.T) {
+	t.Parallel()
+	for schema, want := range map[string]string{
+		`{"type":"object","properties":{"x":{"$ref":"#/$defs/Nope"}}}`:                                   "x refers to #/$defs/Nope, which is not there",
+		`{"type":"object","properties":{"x":{"type":"any"}}}`:                                            `x has the type "any"`,
+		`{"type":"object","properties":{"x":{"type":["string","str"]}}}`:                                 `x has the type "str"`,
+		`{"type":"object","properties":{"x":{"type":null}}}`:                                             `x has the type null`,
+		`{"type":"object","properties":{"x":{"type":{}}}}`:                                               `x has the type {}`,
+		`{"type":"object","properties":{"x":{"type":"string","enum":[]}}}`:                               "x has enum without anything in it",
+		`{"type":"object","properties":{"x":{"anyOf":null}}}`:                                            "x has anyOf without anything in it",
+		`{"type":"object","properties":{"x":{"anyOf":[{"type":"int"}]}}}`:                                `x has the type "int"`,
+		`{"type":"object","properties":{"x":{"type":"array","items":{"$ref":"#/definitions/No"}}}}`:      "x[] refers to #/definitions/No",
+		`{"type":"object","properties":{"a/b":{"type":"string"},"x":{"$ref":"#/properties/a~1b"}}}`:      "",
+		`{"type":"object","properties":{"x":{"$ref":"#/$defs/T"}},"$defs":{"T":{"type":"string"}}}`:      "",
+		`{"type":"object","properties":{"x":{"type":"array","items":{"$ref":"#"}}}}`:                     "",
+		`{"type":"object","properties":{"x":{"$ref":"#/anyOf/0"}}}`:                                      "x refers to #/anyOf/0",
+		`{"type":"object","properties":{"x":{"$ref":"#/$defs/T/anyOf/0"}},"$defs":{"T":{"anyOf":[{}]}}}`: "",
+		`{"type":"object","properties":{"x":{"$ref":"#anchor"}}}`:                                        "",
+		`{"type":"object","properties":{"x":{"type":["string","null"],"enum":["a",null]}}}`:              "",
+	} {
+		if got := schemaTrouble(json.RawMessage(schema)); want == "" && got != "" || !strings.Contains(got, want) {
+			t.Errorf("%s: %q, want %q", schema, got, want)
+		}
+	}
+	for schema, want := range map[string]string{
+		`{"$schema":"http://json-schema.org/draft-07/schema#","type":"object"}`:      "draft-07",
+		`{"$schema":"https://json-schema.org/draft/2020-12/schema","type":"object"}`: "",
+		`{"type":"object","properties":{"r":true}}`:                                  "the schema of r is true",
+		`{"type":"object","properties":{"s":{"$ref":"#/$defs/S"}}}`:                  "which is not there",
+	} {
+		if got := outputTrouble(json.RawMessage(schema)); want == "" && got != "" || !strings.Contains(got, want) {
+			t.Errorf("output %s: %q, want %q", schema, got, want)
+		}
 	}
 }

@@ -94,28 +94,29 @@ var (
 const (
 	lostPhrases = `session( |-)?(id )?(was |is )?not found|` +
 		`session ` + someID + ` (was |is )?not found|` +
-		`session ` + someID + ` has (expired|been terminated)|` +
+		`session ` + someID + ` (has (expired|been terminated)|(is |was )?(not active|inactive|unknown|gone)|(does not|doesn't|no longer) exists?)|` +
 		`(invalid|unknown) or (missing|expired) session( |-)?(id)?|` +
-		`no (transport|session) found for session( |-)?id|` +
+		`no (transport|session) found for (this |the )?session(( |-)?id)?|no session found|transport not found for (this |the )?session(( |-)?id)?|` +
 		`no session with id|` +
-		`session (id )?(has |is |was )?(been )?(expired|terminated|closed|invalidated|evicted)|` +
+		`session (id )?(has |is |was |already )?(been )?(expired|terminated|closed|invalidated|evicted|lost|destroyed|removed|timed out|gone)|session timeout|` +
 		`session (id )?(does not|doesn't|no longer) exists?|` +
-		`session (id )?is (unknown|invalid|stale|no longer valid)|` +
-		`(unknown|stale|expired|invalid|terminated) (mcp )?session(( |-)?id)?|` +
+		`session (id )?is (unknown|invalid|stale|no longer valid|no longer active|unavailable)|session (id )?(invalid|unavailable)|` +
+		`(unknown|stale|expired|invalid|terminated) (mcp[ -])?session(( |-)?id)?( header)?|` +
 		`no (valid|active|such) session( id)?( provided)?|` +
 		`no session (found )?(with|for) (this |that |the )?(session )?id|` +
-		`session not (recognized|recognised|known)|` +
+		`session (id )?(is |was )?not (recognized|recognised|known|active|valid|available)|` +
 		`could not find session`
 	// someID is an id inside a phrase: named as one, in quotes, or with a digit. "Session cookie not found" has none.
 	someID = `(with id ['"]?[\w.-]{1,80}['"]?|['"][\w.-]{1,80}['"]|[\w.-]{0,80}\d[\w.-]{0,80})`
 	// uninitialised is what a server says that has made a new, empty session of an unknown id.
-	uninitialised = `(server|session) (is |was |has )?not (been )?(yet )?initiali[sz]ed( yet)?`
+	uninitialised = `(server|session) (is |was |has )?not (been )?(yet )?initiali[sz]ed( yet)?|received request before initiali[sz]ation was complete`
 	// leadIn is what stands before a phrase that is the whole message: the name of the error, an article.
 	leadIn = `((bad request|invalid params|invalid request|not found|unauthorized|forbidden|conflict|gone|service unavailable|internal (server )?error|server error|error|(mcp error )?-?\d+)\s*[:,.-]\s*)*` +
 		`(the |your |this )?(mcp[ -])?`
 	// leadOut is what may follow it: an id, or advice. Whatever else follows, the message is about something else.
 	leadOut = `\s*(` + someName + `|(on|for|with|at|due to|because of|after) (this |that |the )?[\w -]{1,60}|` +
-		`or (is |has |was |session )?(expired|invalid|unknown|terminated|not found|missing))?` +
+		`or (is |has |was |session )?(expired|invalid|unknown|terminated|not found|missing)|` +
+		`(or|and) (this is |it is )?not an? (initiali[sz]e|initiali[sz]ation) request)?` +
 		`\s*([:;,.!(-]+\s*(` + someName + `|` + advice + `.{0,120}))?[.!)]*\s*`
 	// someName is an id, bare or named.
 	someName = `((session )?id( is)?:?\s*)?['"]?[\w-]{1,80}['"]?`
