@@ -17,9 +17,8 @@ import (
 // asked is add on a terminal, with a configuration of its own.
 type asked struct {
 	*terminal
-	file   string
-	before *term.State
-	was    string
+	file string
+	was  string
 }
 
 // someEntries is what the file holds before.
@@ -36,11 +35,6 @@ func askOn(t *testing.T, columns, lines uint16, env []string, args ...string) *a
 	if err := pty.Setsize(a.pty, &pty.Winsize{Rows: lines, Cols: columns}); err != nil {
 		t.Fatal(err)
 	}
-	state, err := term.GetState(int(a.pty.Fd()))
-	if err != nil {
-		t.Fatal(err)
-	}
-	a.before = state
 	return a
 }
 

@@ -75,7 +75,7 @@ type effort struct {
 
 // listEffort is the effort of opening a session and listing the tools: three milliseconds of a processor, ten with TLS.
 // One that does not answer takes 100 KiB of memory.
-func listEffort() effort { return effort{files: filesToList, perCPU: 16, most: 1024} }
+func listEffort() effort { return effort{files: filesToList, perCPU: 32, most: 1024} }
 
 // crowd says how many servers are looked at together.
 type crowd struct {

@@ -38,7 +38,7 @@ func TestTheBoundsFitTheMachine(t *testing.T) {
 			}
 		}
 	}
-	if c := crowdFor(0, listEffort(), 2, 1024); c.web != (bounds{32, 293}) || c.child != (bounds{8, 16}) {
+	if c := crowdFor(0, listEffort(), 2, 1024); c.web != (bounds{64, 293}) || c.child != (bounds{8, 16}) {
 		t.Errorf("a usual machine: %+v", c)
 	}
 }

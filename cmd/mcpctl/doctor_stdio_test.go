@@ -55,6 +55,7 @@ func doctorStdioFaults() map[string]stdioFault {
 	return map[string]stdioFault{
 		// Processes and their streams.
 		"stdio-banner":         warns("session.noise"),
+		"stdio-shared-line":    warns("session.noise"),
 		"stdio-exit-1":         ended(`exit status 1: the Python module "fastmcpp" is not installed`, `ModuleNotFoundError`, `virtual environment`),
 		"stdio-line-1m":        warns("tools.size"),
 		"stdio-ignore-eof":     warns("shutdown.close"),
@@ -70,16 +71,19 @@ func doctorStdioFaults() map[string]stdioFault {
 		"stdio-port-taken":     ended(`exit status 1: port 3000, which it wants, is taken by another process`),
 
 		// Starting, versions and capabilities.
-		"init-never":           noFrames(silent()),
-		"slow-start":           slow,
-		"timeout-config-floor": slow,
-		"list-never":           {flags: " --timeout 2s", verdict: "fail", check: "tools.list", class: classTimeout, says: []string{`no answer within timeout 2s`}},
-		"proto-future":         {verdict: "fail", check: "session.open", class: classProtocol, says: []string{`2099-01-01`, `update the older side`}},
-		"caps-lie-prompts":     warns("protocol.capabilities"),
-		"caps-lie-logging":     warns("protocol.capabilities"),
-		"caps-no-tools":        warns("protocol.capabilities"),
-		"ping-unsupported":     warns("protocol.ping"),
-		"ping-odd-error":       warns("protocol.ping"),
+		"init-never":            noFrames(silent()),
+		"slow-start":            slow,
+		"timeout-config-floor":  slow,
+		"list-never":            {flags: " --timeout 2s", verdict: "fail", check: "tools.list", class: classTimeout, says: []string{`no answer within timeout 2s`}},
+		"proto-future":          {verdict: "fail", check: "session.open", class: classProtocol, says: []string{`2099-01-01`, `update the older side`}},
+		"caps-lie-prompts":      warns("protocol.capabilities"),
+		"caps-lie-logging":      warns("protocol.capabilities"),
+		"caps-no-tools":         warns("protocol.capabilities"),
+		"notification-answered": warns("protocol.messages"),
+		"init-array":            {verdict: "fail", check: "session.open", class: classProtocol, says: []string{`the member capabilities\.tools is of another type, an array`, `PHP`}},
+		"version-missing":       {verdict: "fail", check: "session.open", class: classProtocol, says: []string{`it has no member "jsonrpc"`}},
+		"ping-unsupported":      warns("protocol.ping"),
+		"ping-odd-error":        warns("protocol.ping"),
 
 		// Messages.
 		"framing-input":  silent(`it answers only to Content-Length framing \(LSP\), not MCP stdio`, `one line of JSON`),

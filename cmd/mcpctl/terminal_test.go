@@ -17,6 +17,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/creack/pty"
+	"golang.org/x/term"
 
 	"github.com/mcpctl/mcpctl/internal/faultlab"
 	"github.com/mcpctl/mcpctl/internal/stopwatch"
@@ -29,6 +30,8 @@ type terminal struct {
 	done chan struct{}
 	out  screen
 	cmd  *exec.Cmd
+	// before is how the terminal was set before the program began.
+	before *term.State
 }
 
 // onTerminal starts mcpctl with all its streams on a terminal.
@@ -60,11 +63,25 @@ func startOn(t *testing.T, columns uint16, home string, env []string, cmd *exec.
 	t.Helper()
 	cmd.Env = append(os.Environ(), "HOME="+home, "XDG_CONFIG_HOME="+home, "TERM=xterm", "CI=", "NO_COLOR=", "COLUMNS=")
 	cmd.Env = append(cmd.Env, env...)
-	f, err := pty.StartWithSize(cmd, &pty.Winsize{Rows: 24, Cols: columns})
+	f, tty, err := pty.Open()
+	if err == nil {
+		err = pty.Setsize(f, &pty.Winsize{Rows: 24, Cols: columns})
+	}
 	if err != nil {
 		t.Fatal(err)
 	}
-	term := &terminal{t: t, pty: f, cmd: cmd, done: make(chan struct{})}
+	before, err := term.GetState(int(tty.Fd())) // nothing has been set yet
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = tty, tty, tty
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
+	err = cmd.Start()
+	_ = tty.Close()
+	if err != nil {
+		t.Fatal(err)
+	}
+	term := &terminal{t: t, pty: f, cmd: cmd, done: make(chan struct{}), before: before}
 	go func() {
 		defer close(term.done)
 		_, _ = io.Copy(&term.out, f) // ends with an error when the program has gone

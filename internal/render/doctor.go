@@ -500,6 +500,9 @@ func (d *doctor) wrapped(label, text string) []string {
 	return lines
 }
 
+// stderrLabel is what stands before a line of standard error in evidence.
+const stderrLabel = "stderr: "
+
 // errorLine is a line in which a program says what went wrong, and wordLine one that says anything at all; frameLine is a
 // place in a program, of which a trace has dozens.
 var (
@@ -516,7 +519,7 @@ var (
 func telling(lines []string) int {
 	for _, says := range []*regexp.Regexp{errorLine(), wordLine()} {
 		for i, l := range slices.Backward(lines) {
-			if says.MatchString(strings.TrimPrefix(l, "stderr: ")) && !frameLine().MatchString(l) {
+			if says.MatchString(strings.TrimPrefix(l, stderrLabel)) && !frameLine().MatchString(l) {
 				return i
 			}
 		}
@@ -536,7 +539,10 @@ func (d *doctor) detail(text, indent string, most int) {
 		last := kept / 2
 		left := fmt.Sprintf("… %d more lines with -v", len(lines)-kept)
 		rest := lines[kept-last:]
-		end := max(telling(rest)+1, last)
+		end := len(rest)
+		if strings.HasPrefix(rest[end-1], stderrLabel) {
+			end = max(telling(rest)+1, last)
+		}
 		lines = slices.Concat(lines[:kept-last], []string{left}, rest[end-last:end])
 	}
 	for _, l := range lines {

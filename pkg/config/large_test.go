@@ -19,7 +19,7 @@ func TestAllocationsOfAPlainEntry(t *testing.T) {
 		}
 	}
 	data := []byte(b.String())
-	const most = 34
+	const most = 37 // 32, and some more in a build for the race detector
 	each := testing.AllocsPerRun(5, func() {
 		cfg, err := Parse("config.yaml", data)
 		if err != nil || len(cfg.Servers) != n {
