@@ -35,7 +35,7 @@ the SDKs refuse the whole list of tools when it is not.`,
 				f.Detail = strings.Join(problems, "\n")
 				return f
 			case len(troubles) > 0:
-				f := warn(firstOf(troubles), "write the outputSchema in the plainer form that all clients take, of JSON Schema 2020-12")
+				f := warn(firstOf(troubles), "write the outputSchema in the plainer form that all clients take")
 				f.Detail = strings.Join(troubles, "\n")
 				return f
 			case !some:

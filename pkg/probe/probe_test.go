@@ -445,7 +445,7 @@ func TestSchemaTrouble(t *testing.T) {
 		}
 	}
 	for schema, want := range map[string]string{
-		`{"$schema":"http://json-schema.org/draft-07/schema#","type":"object"}`:      "draft-07",
+		`{"$schema":"http://json-schema.org/draft-07/schema#","type":"object"}`:      "", // as of all servers of one SDK
 		`{"$schema":"https://json-schema.org/draft/2020-12/schema","type":"object"}`: "",
 		`{"type":"object","properties":{"r":true}}`:                                  "the schema of r is true",
 		`{"type":"object","properties":{"s":{"$ref":"#/$defs/S"}}}`:                  "which is not there",

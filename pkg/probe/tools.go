@@ -216,9 +216,6 @@ func outputTrouble(raw json.RawMessage) string {
 	if json.Unmarshal(raw, &root) != nil {
 		return ""
 	}
-	if dialect := ""; json.Unmarshal(root["$schema"], &dialect) == nil && dialect != "" && !strings.Contains(dialect, "2020-12") {
-		return fmt.Sprintf("declares the $schema %s, and clients that know 2020-12 alone refuse the tool", firstWords(dialect))
-	}
 	if t := (inside{root}).trouble("", root, 0); t != "" {
 		return "is one that clients choke on: " + t
 	}
