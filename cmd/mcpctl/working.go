@@ -141,7 +141,7 @@ func perSecond(rate float64) string {
 // times says how long it has taken, and how long it will still take, or how fast it goes. w.mu is held.
 func (w *work) times(elapsed time.Duration) string {
 	text := elapsed.Truncate(100 * time.Millisecond).String()
-	watched := time.Since(w.since)
+	watched := elapsed - w.since.Sub(w.start)
 	rate := (w.done - w.begin) / watched.Seconds()
 	switch {
 	case watched < rateAfter || rate <= 0 || math.IsInf(rate, 0):

@@ -11,13 +11,16 @@ import (
 	"github.com/mcpctl/mcpctl/pkg/session"
 )
 
+// atTheTime is how long the work has taken when its line is drawn.
+const atTheTime = 3250 * time.Millisecond
+
 // since returns work on which progress has been watched for some seconds.
 func since(seconds int, reports ...session.Progress) *work {
 	w := &work{what: "calling index of files", start: time.Now()}
 	for i, p := range reports {
 		w.report(p)
 		if i == 0 {
-			w.since = w.since.Add(-time.Duration(seconds) * time.Second)
+			w.since = w.start.Add(atTheTime - time.Duration(seconds)*time.Second)
 		}
 	}
 	return w
@@ -25,7 +28,6 @@ func since(seconds int, reports ...session.Progress) *work {
 
 func TestTheLineOfProgress(t *testing.T) {
 	t.Parallel()
-	const elapsed = 3250 * time.Millisecond
 	for _, c := range []struct {
 		name    string
 		columns int
@@ -50,7 +52,7 @@ func TestTheLineOfProgress(t *testing.T) {
 		{"a long name", 30, &work{what: "calling index of a server with a long name"}, "calling index of a ser… … 3.2s"},
 		{"tiny", 10, since(0, session.Progress{Progress: 1, Total: 2, Message: "message"}), "███░░░  50% 3.2s"},
 	} {
-		got := c.w.line(elapsed, c.columns)
+		got := c.w.line(atTheTime, c.columns)
 		if got != c.want && (!strings.HasSuffix(c.want, ", ") || !strings.HasPrefix(got, c.want)) {
 			t.Errorf("%s: %q, want %q", c.name, got, c.want)
 		}
