@@ -80,8 +80,8 @@ func seenSymptoms() []seenSymptom {
 		{row: "uv-no-program", wrote: "The executable `html_to_markdown` was not found.\nwarning: Package `html-to-markdown` does not provide any executables.", means: []string{"html_to_markdown"}},
 		{row: "uv-spawn", wrote: "error: Failed to spawn: `server.py`\n  Caused by: No such file or directory (os error 2)", exit: 2, means: []string{"server.py"}},
 		{row: "uv-python", wrote: "error: No interpreter found for Python 3.99 in managed installations or search path", means: []string{"Python 3.99"}},
-		{row: "uv-network", wrote: "error: Failed to fetch: `https://pypi.org/simple/mcp-server-git/`\n  Caused by: Request failed after 3 retries", means: []string{"cannot fetch"}},
-		{row: "uv-network", wrote: "error: Failed to fetch: `https://pypi.org/simple/mcp/`\n  Caused by: Request failed after 3 retries\n  Caused by: client error (Connect)\n  Caused by: dns error: failed to lookup address information: Name or service not known", means: []string{"cannot fetch"}},
+		{row: "uv-network", wrote: "error: Failed to fetch: `https://registry.example/simple/mcp-server-git/`\n  Caused by: Request failed after 3 retries", means: []string{"cannot fetch"}},
+		{row: "uv-network", wrote: "error: Failed to fetch: `https://registry.example/simple/mcp/`\n  Caused by: Request failed after 3 retries\n  Caused by: client error (Connect)\n  Caused by: dns error: failed to lookup address information: Name or service not known", means: []string{"cannot fetch"}},
 		{row: "uv-unsolvable", wrote: "  x No solution found when resolving tool dependencies:\n  `-> Because flask-user==0.6.8 was yanked and all versions of rio depend on flask-user==0.6.8, we can conclude that", means: []string{"versions"}},
 
 		{row: "docker-daemon", wrote: "docker: Cannot connect to the Docker daemon at unix:///var/run/docker.sock. Is the docker daemon running?\n\nRun 'docker run --help' for more information", exit: 125, means: []string{"daemon does not run"}, do: []string{"start it"}},
