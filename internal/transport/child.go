@@ -672,12 +672,7 @@ func (k *Child) receive(m lineMessage) bool {
 			return true
 		}
 	}
-	select {
-	case k.incoming <- msg:
-		return true
-	case <-k.closed:
-		return false
-	}
+	return k.pass(msg)
 }
 
 // passedOver keeps a line that is not MCP. A response that stands in it with other text is given to its request all the same;
@@ -711,6 +706,11 @@ func (k *Child) passedOver(number int, line []byte) bool {
 	if err != nil {
 		return true
 	}
+	return k.pass(msg)
+}
+
+// pass gives the SDK a message, and reports false when nobody reads any more.
+func (k *Child) pass(msg jsonrpc.Message) bool {
 	select {
 	case k.incoming <- msg:
 		return true
