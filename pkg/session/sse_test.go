@@ -15,48 +15,17 @@ import (
 // TestSSEUnansweredPost shows that a POST of the older transport which is never answered keeps nobody waiting once the
 // response has come on the stream.
 func TestSSEUnansweredPost(t *testing.T) {
-	events, end := make(chan string, 8), make(chan struct{})
-	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		switch {
-		case r.Method == http.MethodGet && r.URL.Path == "/sse":
-			w.Header().Set("Content-Type", "text/event-stream")
-			_, _ = io.WriteString(w, "event: endpoint\ndata: /post\n\n")
-			for {
-				_ = http.NewResponseController(w).Flush()
-				select {
-				case e := <-events:
-					_, _ = io.WriteString(w, "data: "+e+"\n\n")
-				case <-r.Context().Done():
-					return
-				case <-end:
-					return
-				}
-			}
-		case r.Method == http.MethodPost && r.URL.Path == "/post":
-			var msg struct {
-				ID     json.RawMessage `json:"id"`
-				Method string          `json:"method"`
-			}
-			_ = json.NewDecoder(r.Body).Decode(&msg)
-			switch msg.Method {
-			case "initialize":
-				events <- fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"1"}}}`, msg.ID)
-			case "tools/call":
-				events <- fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":{"content":[]}}`, msg.ID)
-				select { // no answer to the POST
-				case <-r.Context().Done():
-				case <-end:
-				}
-				return
-			}
-			w.WriteHeader(http.StatusAccepted)
-		default:
-			http.NotFound(w, r)
+	server := olderServer(t, "", "tools/call", func(method string, id json.RawMessage) string {
+		switch method {
+		case "initialize":
+			return fmt.Sprintf(olderOpening, id)
+		case "tools/call":
+			return fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":{"content":[]}}`, id)
 		}
-	}))
-	t.Cleanup(srv.Close)
-	t.Cleanup(func() { close(end) })
-	s := supervise(t, config.Server{Name: "s", URL: srv.URL + "/sse", Transport: config.TransportSSE, Timeout: time.Minute})
+		return ""
+	})
+	server.Timeout = time.Minute
+	s := supervise(t, server)
 	begin := time.Now()
 	for range 2 {
 		if _, err := call(t.Context(), s, "x", nil, false); err != nil {
@@ -71,9 +40,12 @@ func TestSSEUnansweredPost(t *testing.T) {
 	}
 }
 
+// olderOpening answers initialize.
+const olderOpening = `{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"1"}}}`
+
 // olderServer serves the older transport: opening is what stands on the stream before the endpoint, and answer the event that
-// a message gets, "" for none.
-func olderServer(t *testing.T, opening string, answer func(method string, id json.RawMessage) string) config.Server {
+// a message gets, "" for none. The POSTs of the method silent get no answer of their own.
+func olderServer(t *testing.T, opening, silent string, answer func(method string, id json.RawMessage) string) config.Server {
 	t.Helper()
 	events, end := make(chan string, 8), make(chan struct{})
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -101,6 +73,13 @@ func olderServer(t *testing.T, opening string, answer func(method string, id jso
 			if e := answer(msg.Method, msg.ID); e != "" {
 				events <- e
 			}
+			if silent != "" && msg.Method == silent {
+				select {
+				case <-r.Context().Done():
+				case <-end:
+				}
+				return
+			}
 			w.WriteHeader(http.StatusAccepted)
 		default:
 			http.NotFound(w, r)
@@ -115,10 +94,10 @@ func olderServer(t *testing.T, opening string, answer func(method string, id jso
 // without an id for a notification ends nothing, and that one for the only request that waits is its answer.
 func TestSSEWhatStandsBeforeAndBetween(t *testing.T) {
 	t.Parallel()
-	server := olderServer(t, ": hello\n\nevent: ping\ndata: {}\n\n", func(method string, id json.RawMessage) string {
+	server := olderServer(t, ": hello\n\nevent: ping\ndata: {}\n\n", "", func(method string, id json.RawMessage) string {
 		switch method {
 		case "initialize":
-			return fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"1"}}}`, id)
+			return fmt.Sprintf(olderOpening, id)
 		case "notifications/initialized":
 			return `{"jsonrpc":"2.0","id":null,"error":{"code":-32601,"message":"Method not found"}}`
 		case "tools/list":
