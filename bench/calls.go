@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
@@ -35,8 +34,6 @@ type work struct {
 	command []string
 	// modern is set for a server that speaks that era alone.
 	modern bool
-	// elsewhere is set to reach the server by a name that no machine has: how mcpctl treats a server that is not on this one.
-	elsewhere bool
 }
 
 // json are the arguments as an object.
@@ -65,9 +62,6 @@ func (s setting) contenders(k work) ([]contender, error) {
 		return nil, err
 	}
 	all := append(ours, bare)
-	if k.elsewhere {
-		return all, nil
-	}
 	theirs, err := s.theirs(k)
 	return append(all, theirs...), err
 }
@@ -80,28 +74,15 @@ func (s setting) mcpctls(k work) ([]contender, error) {
 		}
 		return slices.Concat([]string{s.mcpctl, "call"}, server, []string{k.tool}, k.pairs("="))
 	}
-	var adHoc, entry []string
-	switch {
-	case k.elsewhere:
-		u, err := url.Parse(k.url)
-		if err != nil {
-			return nil, err
-		}
-		entry = []string{"http://bench.example/mcp", "--connect-to", u.Host}
-		adHoc = entry
-	case k.url != "":
-		adHoc = []string{k.url}
-	default:
+	adHoc := []string{k.url}
+	if k.url == "" {
 		adHoc = []string{"--stdio", quoted(k.command)}
 	}
-	if entry == nil {
-		var file string
-		var err error
-		if file, err = s.entry(k); err != nil {
-			return nil, err
-		}
-		entry = []string{"--config", file, "bench"}
+	file, err := s.entry(k)
+	if err != nil {
+		return nil, err
 	}
+	entry := []string{"--config", file, "bench"}
 	cold := filepath.Join(s.dir, "cold-"+k.name)
 	fresh := func(context.Context) error { return os.RemoveAll(cold) }
 	alone := k.command == nil
@@ -262,8 +243,6 @@ type far struct {
 	args      map[string]int
 	// listed is in the list of its tools, said in the answer of the tool.
 	listed, said string
-	// elsewhere is set to reach it by another name, over HTTP.
-	elsewhere bool
 }
 
 // benchCalls measures the two things that people do most, over HTTP and over stdio, with a fast server and with one that
@@ -291,9 +270,7 @@ func benchCalls(ctx context.Context, w io.Writer, s setting) (err error) {
 			tool: "add", args: map[string]int{"a": 2, "b": 3}, listed: "find_9", said: "the sum is 5",
 		}
 	}
-	elsewhere := fast["modern"]
-	elsewhere.elsewhere, elsewhere.command = true, nil
-	fars := []far{fast["legacy"], fast["modern"], elsewhere}
+	fars := []far{fast["legacy"], fast["modern"]}
 	if s.others.missing == "" {
 		f, stop, err := s.everything(ctx)
 		if err != nil {
@@ -328,13 +305,10 @@ func (s setting) everything(ctx context.Context) (far, func(), error) {
 func (s setting) benchFar(ctx context.Context, w io.Writer, f far) error {
 	for _, over := range []string{"HTTP", "stdio"} {
 		for _, verb := range []string{"call", "tools"} {
-			if over == "stdio" && (f.command == nil || f.era == "modern") || verb == "tools" && (f.era == "modern" && !f.elsewhere) {
+			if over == "stdio" && f.era == "modern" {
 				continue // what would be seen has been seen
 			}
-			k := work{name: strings.ToLower(verb + "-" + over + "-" + f.name[:4] + "-" + f.era), want: f.listed, url: f.url, modern: f.era == "modern", elsewhere: f.elsewhere}
-			if f.elsewhere {
-				k.name += "-else"
-			}
+			k := work{name: strings.ToLower(verb + "-" + over + "-" + f.name[:4] + "-" + f.era), want: f.listed, url: f.url, modern: f.era == "modern"}
 			if over == "stdio" {
 				k.url, k.command = "", f.command
 			}
@@ -342,9 +316,6 @@ func (s setting) benchFar(ctx context.Context, w io.Writer, f far) error {
 				k.tool, k.args, k.want = f.tool, f.args, f.said
 			}
 			title := fmt.Sprintf("%s over %s, %s, %s era", verb, over, f.name, f.era)
-			if f.elsewhere {
-				title += ", as if it were not on this machine"
-			}
 			if err := s.benchWork(ctx, w, title, k); err != nil {
 				return fmt.Errorf("%s: %w", title, err)
 			}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -146,8 +147,8 @@ type toolCall struct {
 	named string
 	// outputSchema is what the tool says that it returns, nil if it does not say.
 	outputSchema json.RawMessage
-	// forget drops the list that the tool is taken from, nil for a fresh one.
-	forget func()
+	// relist lists the tools anew, nil if the tool is taken from a fresh list.
+	relist func(context.Context) (toolList, error)
 }
 
 func (o *callOptions) run(cmd *cobra.Command, a *app, args []string) error {
@@ -218,8 +219,8 @@ func (o *callOptions) run(cmd *cobra.Command, a *app, args []string) error {
 		})
 		elapsed := time.Since(start)
 		stop()
-		if c.remembered && (err != nil || answer.Result != nil && failedResult(answer.Result)) {
-			s.ForgetTools() // perhaps the arguments were made for a tool that has changed
+		if c.remembered && (session.ClassOf(err) == session.ClassAnswered || answer.Result != nil && failedResult(answer.Result)) {
+			defer o.tellChanged(ctx, a, c, rest, source) // after the result
 		}
 		if err != nil {
 			return a.withTask(err, server, words)
@@ -249,7 +250,8 @@ func (o *callOptions) prepare(ctx context.Context, a *app, s *session.Supervisor
 		}
 		if ok {
 			if c, err := o.build(a, readTools(known, server), server, named, words, source); err == nil && c.unusable(s) == nil {
-				c.remembered, c.repeatable, c.forget = true, false, s.ForgetTools
+				c.remembered, c.repeatable = true, false
+				c.relist = func(ctx context.Context) (toolList, error) { return a.relist(ctx, s, server) }
 				return c, nil // else what is wrong is final only after a fresh list
 			}
 		}
@@ -263,6 +265,30 @@ func (o *callOptions) prepare(ctx context.Context, a *app, s *session.Supervisor
 		return c, unusable
 	}
 	return c, err
+}
+
+// relist lists the tools of a server again, as an earlier list proved doubtful. It is for what is told beside an answer that
+// is there already, so it gives up soon.
+func (a *app) relist(ctx context.Context, s *session.Supervisor, server config.Server) (toolList, error) {
+	const limit = 2 * time.Second
+	s.ForgetTools()
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	return a.tools(ctx, s, server)
+}
+
+// tellChanged says, of a tool that refused a call or failed, that it takes something else by now than what the call was made
+// for. It is not called again: it may have done something.
+func (o *callOptions) tellChanged(ctx context.Context, a *app, c toolCall, words []string, source toolargs.Source) {
+	list, err := c.relist(ctx)
+	if err != nil {
+		return
+	}
+	fresh, err := o.build(a, list, c.server, c.named, words, source)
+	if err != nil || !bytes.Equal(fresh.arguments, c.arguments) {
+		a.note(fmt.Sprintf("%s: the arguments were made for the tool %s as it was listed before, and it has changed: call it again",
+			render.OneLine(c.server.Name), render.OneLine(c.tool)))
+	}
 }
 
 // unusable is the error for a tool that must not be called, whatever its arguments are: nil if it may be.
@@ -412,8 +438,12 @@ func (o *callOptions) show(ctx context.Context, a *app, c toolCall, raw json.Raw
 		result.IsError = true
 	}
 	var saveErr error
-	if doc.Warnings = c.checkOutput(result); len(doc.Warnings) > 0 && c.forget != nil {
-		c.forget() // perhaps the tool has another schema by now
+	if doc.Warnings = c.checkOutput(result); len(doc.Warnings) > 0 && c.relist != nil {
+		if list, err := c.relist(ctx); err == nil { // perhaps the tool has another schema by now
+			now, _ := list.find(c.tool)
+			c.outputSchema = now.outputSchema
+			doc.Warnings = c.checkOutput(result)
+		}
 	}
 	if o.save != "" {
 		doc.Saved, saveErr = a.save(o.save, c, result)

@@ -28,11 +28,11 @@ func TestAFindingIsFinalOnlyAfterAFreshList(t *testing.T) {
 			return next(ctx, method, req)
 		}
 	})
-	far := []string{"call", "http://far.test/mcp", "--connect-to", strings.TrimPrefix(s.URL, "http://"), "t"}
+	line := []string{"call", s.URL, "t"}
 	call := func(wantCode, wantLists int, want string, words ...string) {
 		t.Helper()
 		lists = 0
-		code, out, errOut := runHere(t.Context(), t, "", append(far, words...)...)
+		code, out, errOut := runHere(t.Context(), t, "", append(line, words...)...)
 		if code != wantCode || lists != wantLists || !strings.Contains(out+errOut, want) {
 			t.Errorf("%q: exit code %d, %d lists, want %d, %d, and %s\n%s%s", words, code, lists, wantCode, wantLists, want, out, errOut)
 		}
@@ -48,4 +48,19 @@ func TestAFindingIsFinalOnlyAfterAFreshList(t *testing.T) {
 	call(codeOK, 1, `new {"a":"x","b":1}`, "a=x", "b=1")
 	call(codeOK, 0, `new {"a":"7"}`, "a=7")
 	call(codeOK, 0, `new {}`)
+	// What the arguments were made for has changed, and the tool says that they are wrong. It is not called again, as it may
+	// have done something.
+	calls := 0
+	server.AddTool(&mcp.Tool{Name: "t", InputSchema: json.RawMessage(`{"type":"object","properties":{"a":{"type":"integer"}}}`)},
+		func(_ context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+			calls++
+			result := &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: "newer " + string(req.Params.Arguments)}}}
+			result.IsError = string(req.Params.Arguments) != `{"a":7}`
+			return result, nil
+		})
+	call(codeTool, 1, "the arguments were made for the tool t as it was listed before, and it has changed: call it again", "a=7")
+	if calls != 1 {
+		t.Errorf("called %d times", calls)
+	}
+	call(codeOK, 0, `newer {"a":7}`, "a=7")
 }

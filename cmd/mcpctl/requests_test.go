@@ -83,11 +83,8 @@ func oneRun(t *testing.T, home string, args ...string) (code int, stdout, stderr
 	return code, out.String(), errOut.String()
 }
 
-// TestRequestsOnTheWire holds exactly which requests a command makes: of a server that is not known, of one that is, and by
-// which of the two it differs. A program that uses go-sdk alone makes the first column each time, and a GET in the legacy era.
-//
-// A server on this machine is listed each time: to list it costs next to nothing, and somebody may be at work on it. Of
-// another, the list is known for an hour.
+// TestRequestsOnTheWire holds exactly which requests a command makes of a server that is not known, and of one that is. A
+// program that uses go-sdk alone makes the probe each time, and a GET in the legacy era.
 func TestRequestsOnTheWire(t *testing.T) {
 	t.Parallel()
 	const (
@@ -98,22 +95,16 @@ func TestRequestsOnTheWire(t *testing.T) {
 	legacyWarm := []string{initialize, initialized}
 	add := []string{"add", "a=1", "b=2"}
 	for _, c := range []struct {
-		name   string
-		modern bool
-		// far is set for a server that is not on this machine, as far as the client knows.
-		far        bool
+		name       string
+		modern     bool
 		command    string
 		args       []string
 		cold, warm []string
 	}{
-		{"legacy call", false, false, "call", add, slices.Concat(legacyCold, []string{list, call, end}), slices.Concat(legacyWarm, []string{list, call, end})},
-		{"legacy call, far", false, true, "call", add, slices.Concat(legacyCold, []string{list, call, end}), slices.Concat(legacyWarm, []string{call, end})},
-		{"legacy tools", false, false, "tools", nil, slices.Concat(legacyCold, []string{list, end}), slices.Concat(legacyWarm, []string{list, end})},
-		{"legacy tools, far", false, true, "tools", nil, slices.Concat(legacyCold, []string{list, end}), slices.Concat(legacyWarm, []string{list, end})},
-		{"modern call", true, false, "call", add, []string{discover, list, call}, []string{discover, list, call}},
-		{"modern call, far", true, true, "call", add, []string{discover, list, call}, []string{discover, call}},
-		{"modern tools", true, false, "tools", nil, []string{discover, list}, []string{discover, list}},
-		{"modern tools, far", true, true, "tools", nil, []string{discover, list}, []string{discover, list}},
+		{"legacy call", false, "call", add, slices.Concat(legacyCold, []string{list, call, end}), slices.Concat(legacyWarm, []string{call, end})},
+		{"legacy tools", false, "tools", nil, slices.Concat(legacyCold, []string{list, end}), slices.Concat(legacyWarm, []string{list, end})},
+		{"modern call", true, "call", add, []string{discover, list, call}, []string{discover, call}},
+		{"modern tools", true, "tools", nil, []string{discover, list}, []string{discover, list}},
 	} {
 		for _, entry := range []bool{false, true} {
 			name := c.name + ", by URL"
@@ -131,10 +122,7 @@ func TestRequestsOnTheWire(t *testing.T) {
 				front := httptest.NewServer(counter.handler(server.URL()))
 				t.Cleanup(front.Close)
 				home := t.TempDir()
-				address, flags := front.URL+"/mcp", []string(nil)
-				if c.far {
-					address, flags = "http://far.test/mcp", []string{"--connect-to", strings.TrimPrefix(front.URL, "http://")}
-				}
+				address := front.URL + "/mcp"
 				named := address
 				if entry {
 					dir := filepath.Join(home, "mcpctl")
@@ -146,7 +134,7 @@ func TestRequestsOnTheWire(t *testing.T) {
 					}
 					named = "it"
 				}
-				args := slices.Concat([]string{c.command, named}, c.args, flags)
+				args := slices.Concat([]string{c.command, named}, c.args)
 				for round, want := range [][]string{c.cold, c.warm, c.warm} {
 					if code, _, errOut := oneRun(t, home, args...); code != codeOK {
 						t.Fatalf("round %d: %q exits with %d\n%s", round+1, args, code, errOut)
@@ -188,7 +176,7 @@ func TestAWrongMemoryCostsARequest(t *testing.T) {
 		mu.Lock()
 		now = era
 		mu.Unlock()
-		code, out, errOut := oneRun(t, home, "call", "http://far.test/mcp", "add", "a=1", "b=2", "--connect-to", strings.TrimPrefix(front.URL, "http://"))
+		code, out, errOut := oneRun(t, home, "call", front.URL+"/mcp", "add", "a=1", "b=2")
 		if code != codeOK || strings.TrimSpace(out) != "3" {
 			t.Errorf("round %d: exit code %d, %q\n%s\n%q", round+1, code, out, errOut, counter.take())
 		}

@@ -4,8 +4,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"net"
-	"net/url"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -20,7 +18,8 @@ import (
 // never answers a question about health, and it is dropped as soon as it proves wrong.
 
 // toolsKept is how long a list of tools is remembered: long enough for somebody who works with a server, and not so long
-// that a changed server is met with an old schema the next day.
+// that a changed server is met with an old schema the next day. A server that changes meanwhile costs a request: what the
+// list does not allow, and what the server refuses, is looked at again with a fresh one.
 const toolsKept = time.Hour
 
 // toolsRenewed is how old a list may be of which no other time is noted when it is seen again.
@@ -34,8 +33,6 @@ type memory struct {
 	path string
 	// elsewhere is where the tools are remembered for suggestions, whatever the working directory is; "" if that is path.
 	elsewhere string
-	// near is set for a server on this machine: it costs next to nothing to list its tools, and somebody may be at work on it.
-	near bool
 	// mask is that of the dialer.
 	mask func(string) string
 
@@ -68,7 +65,7 @@ func (d *Dialer) memory(server config.Server) *memory {
 	if err != nil {
 		return nil
 	}
-	m := &memory{path: filepath.Join(d.CacheDir, "servers", key+".json"), near: near(server), mask: d.Mask}
+	m := &memory{path: filepath.Join(d.CacheDir, "servers", key+".json"), mask: d.Mask}
 	if server.Command != "" && !filepath.IsAbs(server.Cwd) {
 		m.elsewhere = d.elsewhere(server)
 	}
@@ -115,16 +112,6 @@ func entryHash(server config.Server) (string, error) {
 	}
 	sum := sha256.Sum256(data)
 	return hex.EncodeToString(sum[:16]), nil
-}
-
-// near reports whether a server runs on this machine.
-func near(server config.Server) bool {
-	u, err := url.Parse(server.URL)
-	if server.Command != "" || err != nil {
-		return true
-	}
-	ip := net.ParseIP(u.Hostname())
-	return u.Hostname() == "localhost" || ip != nil && ip.IsLoopback()
 }
 
 // recall returns what is remembered.
@@ -248,7 +235,7 @@ func (d *Dialer) elsewhere(server config.Server) string {
 // written before the clock was put back, and may be of any age.
 func (m *memory) tools() (List, bool) {
 	r := m.recall()
-	if age := time.Since(r.ToolsAt); r.Tools == nil || m.near || age > toolsKept || age < 0 {
+	if age := time.Since(r.ToolsAt); r.Tools == nil || age > toolsKept || age < 0 {
 		return List{}, false
 	}
 	return List{Items: r.Tools}, true
