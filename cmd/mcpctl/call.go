@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -249,7 +250,7 @@ func (o *callOptions) prepare(ctx context.Context, a *app, s *session.Supervisor
 			return toolCall{tool: words[0]}, err
 		}
 		if ok {
-			if c, err := o.build(a, readTools(known, server), server, named, words, source); err == nil && c.unusable(s) == nil {
+			if c, err := o.build(a, readTools(onlyNamed(known, words[0]), server), server, named, words, source); err == nil && c.unusable(s) == nil {
 				c.remembered, c.repeatable = true, false
 				c.relist = func(ctx context.Context) (toolList, error) { return a.relist(ctx, s, server) }
 				return c, nil // else what is wrong is final only after a fresh list
@@ -265,6 +266,15 @@ func (o *callOptions) prepare(ctx context.Context, a *app, s *session.Supervisor
 		return c, unusable
 	}
 	return c, err
+}
+
+// onlyNamed is a list without the tools of other names, which need not be read.
+func onlyNamed(list session.List, name string) session.List {
+	list.Items = slices.DeleteFunc(slices.Clone(list.Items), func(item json.RawMessage) bool {
+		is, _ := rawjson.String(rawjson.Get(item, "name"))
+		return is != name
+	})
+	return list
 }
 
 // relist lists the tools of a server again, as an earlier list proved doubtful. It is for what is told beside an answer that

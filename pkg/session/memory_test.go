@@ -9,6 +9,8 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"reflect"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -298,11 +300,13 @@ func TestOP04Hash(t *testing.T) {
 	}
 	was := hash(func(*config.Server) {})
 	for name, change := range map[string]func(*config.Server){
-		"name":   func(s *config.Server) { s.Name = "b" },
-		"limit":  func(s *config.Server) { s.Timeout = time.Second; s.Set("timeout", config.Source{Kind: "flag"}) },
-		"filter": func(s *config.Server) { s.Tools.Include = []string{"x"} },
-		"upkeep": func(s *config.Server) { s.Keepalive, s.Retry.Initial, s.Breaker.Cooldown = time.Minute, 1, time.Second },
-		"health": func(s *config.Server) { s.Health = &config.Health{Tool: "x"} },
+		"name":    func(s *config.Server) { s.Name = "b" },
+		"limit":   func(s *config.Server) { s.Timeout = time.Second; s.Set("timeout", config.Source{Kind: "flag"}) },
+		"filter":  func(s *config.Server) { s.Tools.Include = []string{"x"} },
+		"upkeep":  func(s *config.Server) { s.Keepalive, s.Retry.Initial, s.Breaker.Cooldown = time.Minute, 1, time.Second },
+		"health":  func(s *config.Server) { s.Health = &config.Health{Tool: "x"} },
+		"smoke":   func(s *config.Server) { s.Smoke = []config.Smoke{{}} },
+		"nothing": func(s *config.Server) { s.OAuth = &config.OAuth{} },
 	} {
 		if hash(change) != was {
 			t.Errorf("%s makes another server of it", name)
@@ -313,11 +317,33 @@ func TestOP04Hash(t *testing.T) {
 		"header":   func(s *config.Server) { s.Headers["X"] = "2" },
 		"protocol": func(s *config.Server) { s.Protocol = "2025-06-18" },
 		"TLS":      func(s *config.Server) { s.TLS.CAFile = "x" },
+		"login":    func(s *config.Server) { s.OAuth = &config.OAuth{ClientID: "x"} },
 	} {
 		if hash(change) == was {
 			t.Errorf("%s makes no other server of it", name)
 		}
 	}
+}
+
+// TestOP04HashHasNoAddresses shows that what is hashed holds its values itself: of a pointer it would be the address.
+func TestOP04HashHasNoAddresses(t *testing.T) {
+	var walk func(typ reflect.Type, path string)
+	walk = func(typ reflect.Type, path string) {
+		switch typ.Kind() {
+		case reflect.Pointer, reflect.Interface, reflect.Func, reflect.Chan:
+			t.Errorf("%s is a %s", path, typ.Kind())
+		case reflect.Slice, reflect.Array, reflect.Map:
+			walk(typ.Elem(), path+"[]")
+		case reflect.Struct:
+			for f := range typ.Fields() {
+				if path != "" || !slices.Contains([]string{"Sources", "Foreign", "Err", "Health", "Smoke", "OAuth"}, f.Name) {
+					walk(f.Type, path+"."+f.Name)
+				}
+			}
+		}
+	}
+	walk(reflect.TypeFor[config.Server](), "")
+	walk(reflect.TypeFor[config.OAuth](), "OAuth")
 }
 
 // TestOP04HashOfTheDirectory shows that the same command is another server in another directory.
