@@ -193,13 +193,16 @@ func (o *listOptions) run(cmd *cobra.Command, a *app, args []string) error {
 	if err != nil {
 		return err
 	}
+	// Most often none is given, and there may be thousands of servers.
+	given := false
+	cmd.LocalNonPersistentFlags().VisitAll(func(f *pflag.Flag) { given = given || f.Changed })
+	if given {
+		servers = slices.Clone(servers)
+	}
 	if servers, err = o.filter(a, servers); err != nil {
 		return err
 	}
 	a.tellNotes(c.Path, c.Notes)
-	// Most often none is given, and there may be thousands of servers.
-	given := false
-	cmd.LocalNonPersistentFlags().VisitAll(func(f *pflag.Flag) { given = given || f.Changed })
 	for i := range servers {
 		if given && servers[i].Err == nil {
 			if err := o.apply(cmd.Flags(), &servers[i]); err != nil {
@@ -218,10 +221,11 @@ func (o *listOptions) run(cmd *cobra.Command, a *app, args []string) error {
 	return a.showServers(cmd.Context(), servers)
 }
 
-// named returns the entries that names and globs mean, disabled ones too; all entries without any.
+// named returns the entries that names and globs mean, disabled ones too; without any the entries of c themselves, which are
+// not to be changed.
 func named(c *config.Config, words []string) ([]config.Server, error) {
 	if len(words) == 0 {
-		return slices.Clone(c.Servers), nil
+		return c.Servers, nil
 	}
 	var servers []config.Server
 	seen := map[string]bool{}

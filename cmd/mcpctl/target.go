@@ -305,13 +305,13 @@ func (a *app) loadConfig(ctx context.Context) (*config.Config, error) {
 // and what becomes of it grows to many times what the collector lets grow unasked.
 const largeFile = 256 << 10
 
-// spareCollector has garbage be collected seldom while a large file is read, until the function that it returns is called: nearly
-// all that is made then stays, so the memory is the same, and looking for what does not takes a third of the time.
+// spareCollector has garbage be collected once while a large file is read, if at all, until the function that it returns is
+// called: nearly all that is made then stays, so the memory is the same, and looking for what does not takes a third of the time.
 func spareCollector(path string) (restore func()) {
 	if info, err := os.Stat(path); err != nil || info.Size() < largeFile {
 		return func() {}
 	}
-	const seldom = 400 // percent of what is there
+	const seldom = 3000 // percent of what is there: at the earliest at 120 MB
 	before := debug.SetGCPercent(seldom)
 	return func() { debug.SetGCPercent(before) }
 }
