@@ -25,8 +25,15 @@ import (
 // Servers that are commands have bounds of their own: each is a process, or several, which takes memory and a processor for
 // as long as it is there.
 
-// slowAfter is after what time a server counts as slow: few that work take longer, and no person waits for less.
+// slowAfter is after what time a server counts as slow at the latest: few that work take longer, and no person waits for less.
 const slowAfter = time.Second
+
+// Where many are looked at, one counts as slow that takes slowTimes as long as those before it took, but not before slowSoonest.
+// What this machine has to do beside makes all of them later.
+const (
+	slowTimes   = 3
+	slowSoonest = restedFor * lookAgain
+)
 
 // busyMachine is how late what is due is on a machine that has more to do than it can.
 const busyMachine = 50 * time.Millisecond
@@ -134,31 +141,64 @@ func (c crowd) each(servers []config.Server, look func(i int)) {
 func (b bounds) each(numbers []int, rests func(late time.Duration) bool, look func(i int)) {
 	atWork, underWay := make(chan struct{}, b.atWork), make(chan struct{}, b.underWay)
 	var all sync.WaitGroup
+	var usual pace
 	for _, i := range numbers {
 		underWay <- struct{}{}
 		atWork <- struct{}{}
 		all.Go(func() {
 			defer func() { <-underWay }()
+			begin := time.Now()
 			leave := sync.OnceFunc(func() { <-atWork })
 			defer leave()
 			if b.underWay > b.atWork {
-				defer whenItWaits(rests, leave)()
+				defer whenItWaits(rests, usual.slow, leave)()
 			}
 			look(i)
+			usual.took(time.Since(begin))
 		})
 	}
 	all.Wait()
 }
 
+// pace is how long servers take that are quick enough to keep their places.
+type pace struct {
+	mu    sync.Mutex
+	done  int
+	usual time.Duration
+}
+
+// took notes a server that is done.
+func (p *pace) took(d time.Duration) {
+	const weight = 16 // as many count as the last ones
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if d < slowAfter {
+		p.done++
+		p.usual += (d - p.usual) / time.Duration(min(p.done, weight))
+	}
+}
+
+// slow returns after what time a server counts as slow by now.
+func (p *pace) slow() time.Duration {
+	const enough = 16 // are known
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.done < enough {
+		return slowAfter
+	}
+	return min(max(slowTimes*p.usual, slowSoonest), slowAfter)
+}
+
 // whenItWaits calls leave once somebody is known to wait, or counts as slow, until stop is called. While this machine has
 // much to do it is not known who waits for a server and who for this machine, and while it does not get round to what is due,
-// nobody is slow: more servers at a time would only make that worse. If rests is nil, nobody is known to wait.
-func whenItWaits(rests func(late time.Duration) bool, leave func()) (stop func()) {
+// nobody is slow: more servers at a time would only make that worse. If rests is nil, nobody is known to wait,
+// and slow is who takes longer than slowAfter.
+func whenItWaits(rests func(late time.Duration) bool, slow func() time.Duration, leave func()) (stop func()) {
 	var mu sync.Mutex
 	var timer *time.Timer
 	step, rested := lookAgain, 0
 	if rests == nil {
-		step = slowAfter
+		step, slow = slowAfter, func() time.Duration { return slowAfter }
 	}
 	begin := time.Now()
 	due := begin.Add(step)
@@ -172,7 +212,7 @@ func whenItWaits(rests func(late time.Duration) bool, leave func()) (stop func()
 		if rested++; rests == nil || !rests(late) {
 			rested = 0
 		}
-		if rested == restedFor || now.Sub(begin) >= slowAfter && late < busyMachine {
+		if rested == restedFor || now.Sub(begin) >= slow() && late < busyMachine {
 			leave()
 			return
 		}

@@ -114,6 +114,36 @@ func TestServersThatWaitGiveTheirPlacesUp(t *testing.T) {
 	})
 }
 
+// TestServersThatHangAmongQuickOnes: who takes much longer than the others gives its place up soon, also on a machine that is
+// busy; and while all take longer, nobody does.
+func TestServersThatHangAmongQuickOnes(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c := crowd{web: bounds{32, 1024}, child: bounds{8, 16}, rests: func(time.Duration) bool { return false }}
+		begin := time.Now()
+		var under most
+		c.each(crowdOf(1000, 0), func(i int) {
+			under.add(1)
+			if time.Sleep(20 * time.Millisecond); i%10 == 9 { // of the bubble
+				time.Sleep(3 * time.Second)
+			}
+			under.add(-1)
+		})
+		if took := time.Since(begin); took > 4500*time.Millisecond {
+			t.Errorf("it took %s", took)
+		}
+		under = most{}
+		c.each(crowdOf(500, 0), func(i int) {
+			under.add(1)
+			time.Sleep(20*time.Millisecond + time.Duration(i)*time.Millisecond)
+			under.add(-1)
+		})
+		if under.most != 32 {
+			t.Errorf("%d were at work", under.most)
+		}
+	})
+}
+
 // TestARestIsWhenNothingWaitsForAProcessor: what is late is no rest, and none for a while; nor are goroutines that wait.
 func TestARestIsWhenNothingWaitsForAProcessor(t *testing.T) {
 	if rests := machineRests(); rests(restingMachine) || rests(0) {
