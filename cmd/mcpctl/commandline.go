@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"runtime"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
@@ -9,8 +10,15 @@ import (
 
 // splitCommand splits a command line as a POSIX shell does, without running any of it. A variable stays a reference,
 // to be replaced when the server is used; a dollar that the shell would leave alone is doubled, so that it still is
-// one then.
+// one then. On Windows a backslash is part of a path.
 func splitCommand(text string) ([]string, error) {
+	return splitCommandOn(text, runtime.GOOS == "windows")
+}
+
+func splitCommandOn(text string, windows bool) ([]string, error) {
+	if windows {
+		text = escapeBackslashes(text)
+	}
 	var words []string
 	for word, err := range syntax.NewParser().WordsSeq(strings.NewReader(text)) {
 		if err != nil {
@@ -25,6 +33,21 @@ func splitCommand(text string) ([]string, error) {
 		words = append(words, b.String())
 	}
 	return words, nil
+}
+
+// escapeBackslashes doubles the backslashes that would escape something, but those before a double quote, which stays escaped.
+func escapeBackslashes(text string) string {
+	var b strings.Builder
+	single := false
+	for i := range len(text) {
+		c := text[i]
+		single = single != (c == '\'')
+		b.WriteByte(c)
+		if c == '\\' && !single && !strings.HasPrefix(text[i+1:], `"`) {
+			b.WriteByte(c)
+		}
+	}
+	return b.String()
 }
 
 // notOneCommand explains what the parser stumbled over.

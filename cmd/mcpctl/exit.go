@@ -10,6 +10,7 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/mcpctl/mcpctl/internal/errno"
 	"github.com/mcpctl/mcpctl/internal/iostreams"
 	"github.com/mcpctl/mcpctl/internal/oauth"
 	"github.com/mcpctl/mcpctl/internal/prompt"
@@ -141,7 +142,7 @@ func (e *outputError) Unwrap() error { return e.cause }
 // breaks, too, and that is a failure.
 func isBrokenPipe(err error) bool {
 	var e *outputError
-	return errors.As(err, &e) && errors.Is(e, syscall.EPIPE)
+	return errors.As(err, &e) && errno.Is(e, syscall.EPIPE)
 }
 
 // failure is an error as the process reports it.

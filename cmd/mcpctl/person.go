@@ -235,6 +235,9 @@ func browserCommands(lookup func(string) (string, bool)) ([][]string, error) {
 		if text == "" {
 			continue
 		}
+		if runtime.GOOS == "windows" {
+			text = escapeBackslashes(text)
+		}
 		split, err := shellwords.Split(text)
 		if err != nil {
 			return nil, fmt.Errorf("BROWSER: %w", err)

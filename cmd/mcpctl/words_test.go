@@ -106,9 +106,18 @@ func TestSplitCommand(t *testing.T) {
 		{"a  \t b\n", []string{"a", "b"}},
 		{"", nil},
 	} {
-		got, err := splitCommand(c.text)
+		got, err := splitCommandOn(c.text, false)
 		if err != nil || !slices.Equal(got, c.want) {
 			t.Errorf("splitCommand(%q) = %q, %v; want %q", c.text, got, err, c.want)
+		}
+	}
+	for text, want := range map[string][]string{
+		`C:\bin\a.exe "D:\My Files\x" 'E:\y z' --n \\host\share`: {`C:\bin\a.exe`, `D:\My Files\x`, `E:\y z`, "--n", `\\host\share`},
+		`a "say \"hi\""`: {"a", `say "hi"`},
+		`a "it's C:\x"`:  {"a", `it's C:\x`},
+	} {
+		if got, err := splitCommandOn(text, true); err != nil || !slices.Equal(got, want) {
+			t.Errorf("on Windows %q is %q, %v; want %q", text, got, err, want)
 		}
 	}
 	for _, text := range []string{"a | b", "a; b", "a && b", "a > f", "$(a)", "`a`", "'a", `"a`, "a $((1+1))", "$'a'"} {

@@ -17,12 +17,13 @@ import (
 	"net"
 	"net/http"
 	"net/url"
-	"runtime"
 	"strconv"
 	"strings"
 	"sync"
 	"syscall"
 	"time"
+
+	"github.com/mcpctl/mcpctl/internal/errno"
 )
 
 const (
@@ -176,8 +177,7 @@ func bind(ctx context.Context, host string, port int) ([]net.Listener, error) {
 
 // inUse reports whether a port is taken.
 func inUse(err error) bool {
-	const windows = syscall.Errno(10048) // WSAEADDRINUSE
-	return errors.Is(err, syscall.EADDRINUSE) || runtime.GOOS == "windows" && errors.Is(err, windows)
+	return errno.Is(err, syscall.EADDRINUSE)
 }
 
 // cannotListen explains why the browser could not come back.

@@ -436,8 +436,24 @@ func TestQuote(t *testing.T) {
 		"a=x\ny\x1b1\\": `a=$'x\ny\0331\\'`,
 		"a=\u009b":      `a=$'\302\233'`,
 	} {
-		if got := Quote(word); got != want {
+		if got := quote(word, false); got != want {
 			t.Errorf("%q: got %s, want %s", word, got, want)
+		}
+	}
+	for word, want := range map[string]string{
+		"":                   `""`,
+		`C:\bin\server.exe`:  `C:\bin\server.exe`,
+		"a=b c":              `a="b c"`,
+		`C:\Program Files\x`: `"C:\Program Files\x"`,
+		`C:\My Files\`:       `'C:\My Files\'`,
+		"a,b":                `"a,b"`,
+		"it's":               `"it's"`,
+		`{"a":"it's"}`:       `'{"a":"it''s"}'`,
+		"a=$x":               "a='$x'",
+		"a\x1b":              `$'a\033'`,
+	} {
+		if got := quote(word, true); got != want {
+			t.Errorf("on Windows %q: got %s, want %s", word, got, want)
 		}
 	}
 }

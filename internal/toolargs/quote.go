@@ -2,6 +2,7 @@ package toolargs
 
 import (
 	"fmt"
+	"runtime"
 	"strconv"
 	"strings"
 	"unicode"
@@ -11,17 +12,41 @@ import (
 // Quote returns word so that a POSIX shell reads it as that one word: as it is if nothing in it means anything to a
 // shell, in single quotes otherwise, and in $'…' if it holds control characters, or those that turn the direction of
 // text, which then cannot act on a terminal either. A plain key stays outside the quotes: message='hi there'.
-func Quote(word string) string {
-	if word == "" {
-		return "''"
+//
+// On Windows it is for cmd.exe and PowerShell as far as they agree, which is on double quotes; what these do not hold safely is
+// quoted for PowerShell.
+func Quote(word string) string { return quote(word, runtime.GOOS == "windows") }
+
+func quote(word string, windows bool) string {
+	isPlain, inQuotes := plain, quoted
+	if windows {
+		isPlain, inQuotes = plainOnWindows, quotedOnWindows
 	}
-	if plain(word) {
+	if word == "" {
+		return inQuotes("")
+	}
+	if isPlain(word) {
 		return word
 	}
-	if i := strings.IndexByte(word, '='); i > 0 && plain(word[:i]) {
-		return word[:i+1] + quoted(word[i+1:])
+	if i := strings.IndexByte(word, '='); i > 0 && isPlain(word[:i]) {
+		return word[:i+1] + inQuotes(word[i+1:])
 	}
-	return quoted(word)
+	return inQuotes(word)
+}
+
+// plainOnWindows is plain for cmd.exe and PowerShell, to which a comma and an at sign mean something, and a backslash nothing.
+func plainOnWindows(s string) bool {
+	return !strings.ContainsAny(s, ",@%") && plain(strings.ReplaceAll(s, `\`, "/"))
+}
+
+func quotedOnWindows(s string) string {
+	switch {
+	case strings.ContainsFunc(s, acting):
+		return quoted(s) // no shell there has a way to write it
+	case strings.ContainsAny(s, "\"$`%") || strings.HasSuffix(s, `\`):
+		return "'" + strings.ReplaceAll(s, "'", "''") + "'"
+	}
+	return `"` + s + `"`
 }
 
 func quoted(s string) string {

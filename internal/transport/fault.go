@@ -19,6 +19,8 @@ import (
 	"syscall"
 	"time"
 	"unicode/utf8"
+
+	"github.com/mcpctl/mcpctl/internal/errno"
 )
 
 // Kind says what happened on the wire.
@@ -292,7 +294,7 @@ func netKind(err error) Kind {
 	}
 	if ok {
 		switch {
-		case op.Op == "dial" && (errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, syscall.ECONNRESET)):
+		case op.Op == "dial" && (errno.Is(err, syscall.ECONNREFUSED) || errno.Is(err, syscall.ECONNRESET)):
 			return KindRefused // reset: who listened went while the connection stood in the queue
 		case op.Op == "dial":
 			return KindDial

@@ -11,6 +11,7 @@ package transport
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"compress/gzip"
 	"context"
 	"crypto/tls"
@@ -27,6 +28,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/mcpctl/mcpctl/internal/errno"
 )
 
 const (
@@ -344,7 +347,7 @@ func netText(err error) string {
 	}
 	switch {
 	case ok && op.Op == "dial" && op.Addr != nil && op.Err != nil:
-		return op.Addr.String() + ": " + strings.TrimPrefix(op.Err.Error(), "connect: ")
+		return op.Addr.String() + ": " + cmp.Or(errno.Text(op.Err), strings.TrimPrefix(op.Err.Error(), "connect: "))
 	case isTLS(err):
 		return TLSText(err)
 	}

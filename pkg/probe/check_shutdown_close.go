@@ -3,6 +3,7 @@ package probe
 import (
 	"context"
 	"fmt"
+	"runtime"
 	"time"
 
 	"github.com/mcpctl/mcpctl/pkg/session"
@@ -47,11 +48,11 @@ ignores it delays every command. Nothing it started may be left running.`,
 				}
 			case end.Leader:
 				f.Status = Warn
-				f.Message = fmt.Sprintf("it ended, and left a process behind, which was ended with %s after %s", signalName(end), FormatElapsed(elapsed))
+				f.Message = fmt.Sprintf("it ended, and left a process behind, which was ended %s after %s", signalName(end), FormatElapsed(elapsed))
 				f.Fix = "end everything that the server starts when it ends"
 			case end.By == "sigterm" || end.By == "sigkill":
 				f.Status = Warn
-				f.Message = fmt.Sprintf("it ignored the end of standard input and was ended with %s after %s", signalName(end), FormatElapsed(elapsed))
+				f.Message = fmt.Sprintf("it ignored the end of standard input and was ended %s after %s", signalName(end), FormatElapsed(elapsed))
 				f.Fix = "let the server exit when its standard input ends"
 			case end.Exit.Status != 0:
 				f.Status = Warn
@@ -66,9 +67,13 @@ ignores it delays every command. Nothing it started may be left running.`,
 // slowDelete is much more than a server needs to forget a session.
 const slowDelete = time.Second
 
+// signalName is how a server was ended; Windows has no signals.
 func signalName(e session.Ending) string {
-	if e.By == "sigkill" {
-		return "SIGKILL"
+	switch {
+	case runtime.GOOS == "windows":
+		return "by force"
+	case e.By == "sigkill":
+		return "with SIGKILL"
 	}
-	return "SIGTERM"
+	return "with SIGTERM"
 }

@@ -1,6 +1,7 @@
 package probe
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,6 +12,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/mcpctl/mcpctl/internal/errno"
 	"github.com/mcpctl/mcpctl/pkg/session"
 )
 
@@ -83,7 +85,7 @@ func dialAll(ctx context.Context, addrs []string, port string) (good, bad []stri
 }
 
 func unreachable(err error) bool {
-	return errors.Is(err, syscall.ENETUNREACH) || errors.Is(err, syscall.EHOSTUNREACH) || errors.Is(err, syscall.EADDRNOTAVAIL)
+	return errno.Is(err, syscall.ENETUNREACH) || errno.Is(err, syscall.EHOSTUNREACH) || errno.Is(err, syscall.EADDRNOTAVAIL)
 }
 
 // local reports whether a host is this machine, where a server usually listens on one of the two loopback addresses.
@@ -100,7 +102,7 @@ func otherLoopback(addrs []string) []string {
 
 func dialText(err error) string {
 	if op, ok := errors.AsType[*net.OpError](err); ok && op.Err != nil {
-		return strings.TrimPrefix(op.Err.Error(), "connect: ")
+		return cmp.Or(errno.Text(op.Err), strings.TrimPrefix(op.Err.Error(), "connect: "))
 	}
 	return err.Error()
 }

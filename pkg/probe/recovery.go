@@ -2,6 +2,7 @@ package probe
 
 import (
 	"fmt"
+	"runtime"
 	"time"
 
 	"github.com/mcpctl/mcpctl/pkg/session"
@@ -29,6 +30,8 @@ func killText(k session.Kill) string {
 		return "nothing to kill: the server answers any session id"
 	case k.NothingToKill:
 		return "no session to kill; the connections were dropped"
+	case k.PID != 0 && runtime.GOOS == "windows":
+		return fmt.Sprintf("process %d terminated, with what it had started", k.PID)
 	case k.PID != 0:
 		return fmt.Sprintf("SIGKILL to process group %d", k.PID)
 	case k.How == "delete":
@@ -54,7 +57,7 @@ func judgeRounds(f Finding, rounds []round) Finding {
 		if r.left {
 			return Finding{
 				Status: Fail, Class: "failed", Message: fmt.Sprintf("a process of the killed group %d is still alive", r.kill.PID),
-				Fix: "see what the server starts, and why SIGKILL does not end it", Data: f.Data, Table: f.Table,
+				Fix: "see what the server starts, and why it cannot be killed", Data: f.Data, Table: f.Table,
 			}
 		}
 		most = max(most, r.handshakes)

@@ -19,6 +19,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 
@@ -456,7 +457,11 @@ func TLSHint(err error) string {
 		return "use a name of the certificate in the URL, or say which one is right: the key tls.server_name"
 	}
 	if _, ok := errors.AsType[x509.UnknownAuthorityError](err); ok {
-		return "trust the authority: --ca-file FILE, the key tls.ca_file, or SSL_CERT_FILE; only to see whether the rest works: --insecure" + chainHint(err)
+		others := "SSL_CERT_FILE"
+		if runtime.GOOS == "windows" || runtime.GOOS == "darwin" { // there it is not read
+			others = "the system's store of certificates"
+		}
+		return "trust the authority: --ca-file FILE, the key tls.ca_file, or " + others + "; only to see whether the rest works: --insecure" + chainHint(err)
 	}
 	if strings.Contains(err.Error(), alertVersion) {
 		return "the server speaks no TLS 1.2 or newer: update it, or the proxy before it"
