@@ -31,7 +31,7 @@ func Is(err error, name syscall.Errno) bool {
 func onWindows(name syscall.Errno) []syscall.Errno {
 	switch name {
 	case syscall.EPIPE:
-		return []syscall.Errno{109, 232} // ERROR_BROKEN_PIPE, ERROR_NO_DATA
+		return []syscall.Errno{109, 232, 233} // ERROR_BROKEN_PIPE, ERROR_NO_DATA, ERROR_PIPE_NOT_CONNECTED
 	case syscall.EADDRINUSE:
 		return []syscall.Errno{10048}
 	case syscall.EADDRNOTAVAIL:

@@ -4,6 +4,8 @@
 //
 // Two things are more than a POSIX shell has: $'…' as bash has it, since lines to paste may hold it, and a JSON object
 // or array that stands unquoted where a value can begin, which is taken as it is.
+//
+// [Quote] is the way back, for commands that are shown to be pasted.
 package shellwords
 
 import (

@@ -212,7 +212,7 @@ func (s Server) Target() string {
 		words = slices.Insert(words, 0, s.Command)
 	}
 	for i, w := range words {
-		words[i] = quoteWord(w)
+		words[i] = Quote(w)
 	}
 	return join(words)
 }

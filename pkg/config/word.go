@@ -1,43 +1,18 @@
 package config
 
 import (
-	"fmt"
 	"strings"
-	"unicode"
+
+	"github.com/mcpctl/mcpctl/internal/shellwords"
 )
 
-// Quote returns word as a POSIX shell would need it, for a command that is shown to be pasted.
-func Quote(word string) string { return quoteWord(word) }
-
-// quoteWord returns word as a POSIX shell would need it, for display: plain words as they are, others in single
-// quotes, and control characters in $'…', so that what is shown is one line and can be pasted.
-func quoteWord(word string) string {
-	if strings.ContainsFunc(word, unicode.IsControl) {
-		var b strings.Builder
-		b.WriteString("$'")
-		for _, r := range word {
-			switch {
-			case r == '\'' || r == '\\':
-				b.WriteString(`\` + string(r))
-			case r == '\n':
-				b.WriteString(`\n`)
-			case r == '\t':
-				b.WriteString(`\t`)
-			case unicode.IsControl(r):
-				fmt.Fprintf(&b, `\u%04x`, r)
-			default:
-				b.WriteRune(r)
-			}
-		}
-		return b.String() + "'"
+// Quote returns word as a shell needs it, for a command that is shown to be pasted: one line, whatever is in it. A home directory
+// at its beginning stays one.
+func Quote(word string) string {
+	if inHome, ok := strings.CutPrefix(word, "~/"); ok && inHome != "" && !strings.Contains(inHome, "=") {
+		return "~/" + shellwords.Quote(inHome)
 	}
-	plain := func(r rune) bool {
-		return unicode.IsLetter(r) || unicode.IsDigit(r) || strings.ContainsRune("_@%+=:,./~-", r)
-	}
-	if word != "" && strings.IndexFunc(word, func(r rune) bool { return !plain(r) }) < 0 {
-		return word
-	}
-	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+	return shellwords.Quote(word)
 }
 
 // join returns the words as one command line.
