@@ -7,6 +7,9 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
+	"syscall"
+	"time"
 )
 
 // MaxSize is the largest configuration file that is read, in bytes. Hand-written files have kilobytes; more than this
@@ -38,7 +41,7 @@ func LoadReader(name string, r io.Reader) (*Config, error) {
 
 // readFile returns the contents of the file at path. The error is an *Error.
 func readFile(path string) ([]byte, error) {
-	f, err := os.Open(path)
+	f, err := open(path)
 	if err != nil {
 		return nil, fileError(path, "cannot be read", err)
 	}
@@ -51,6 +54,21 @@ func readFile(path string) ([]byte, error) {
 		return nil, &Error{File: path, Message: "is a directory", Hint: "name a file, such as " + filepath.Join(path, "config.yaml")}
 	}
 	return readAll(path, f)
+}
+
+// open is os.Open with patience on Windows, where it fails at the moment at which another process puts a new file in place.
+func open(path string) (*os.File, error) {
+	const sharingViolation = syscall.Errno(32) // ERROR_SHARING_VIOLATION
+	const pause, attempts = 20 * time.Millisecond, 50
+	f, err := os.Open(path)
+	for range attempts {
+		if runtime.GOOS != "windows" || !errors.Is(err, sharingViolation) {
+			break
+		}
+		<-time.After(pause)
+		f, err = os.Open(path)
+	}
+	return f, err
 }
 
 func readAll(name string, r io.Reader) ([]byte, error) {
