@@ -455,8 +455,8 @@ func (o *doctorOptions) explainCheck(cmd *cobra.Command, a *app) error {
 		if width == 0 {
 			width = 80
 		}
-		text := fmt.Sprintf("%s: %s\n\n%s\n\nTo mend it: %s\n", c.ID, c.Title, render.Wrap(oneParagraph(c.Why), width, ""),
-			strings.TrimPrefix(render.Wrap("To mend it: "+oneParagraph(c.Remedy), width, ""), "To mend it: "))
+		text := fmt.Sprintf("%s: %s\n\n%s\n\nFix: %s\n", c.ID, c.Title, render.Wrap(oneParagraph(c.Why), width, ""),
+			strings.TrimPrefix(render.Wrap("Fix: "+oneParagraph(c.Remedy), width, ""), "Fix: "))
 		if len(c.Needs) > 0 {
 			text += "\nIt needs: " + strings.Join(c.Needs, ", ") + "\n"
 		}

@@ -8,12 +8,13 @@ import (
 
 func authRegistration() Check {
 	return Check{
-		ID: authRegistrationID, Title: "clients can introduce themselves",
+		ID: authRegistrationID, Title: "clients can register",
 		Applies: func(t *Target) bool { return chained(t) && (t.chain == nil || t.chain.Server != nil) },
-		Why: `Before a login, a client needs an id at the authorization server: one that somebody got there beforehand, the URL of a
-document about itself, or one that it registers for. Where the server offers neither of the last two, every client has to be
-registered by hand, and most just fail.`,
-		Remedy: `Get a client id from the operator of the authorization server, and give it to the entry: --client-id ID, the key oauth.client_id. Operators: offer client-id metadata documents or dynamic registration.`,
+		Why: `Before a login, a client needs a client ID at the authorization server: one obtained in advance, the URL of a
+document about itself, or one that it registers for. If the authorization server offers neither of the last two,
+every client has to be registered by hand, and most just fail.`,
+		Remedy: `Get a client ID from the operator of the authorization server, and add it to the entry: --client-id ID, or the
+key oauth.client_id. Operators: offer client ID metadata documents or dynamic registration.`,
 		Run: func(ctx context.Context, t *Target) Finding {
 			a := t.authorization(ctx)
 			s, o := a.Server, t.expanded.OAuth

@@ -7,11 +7,13 @@ import (
 
 func authResource() Check {
 	return Check{
-		ID: authResourceID, Title: "server describes its protection", Applies: chained,
-		Why: `A server with an OAuth login publishes a document about itself (RFC 9728) that names its authorization server. It is where
-the challenge says, else at /.well-known/oauth-protected-resource, with the path of the server and without. A web page at such an
-address is no document, and one about another server must not be used: its tokens would be for that one.`,
-		Remedy: `Publish the protected-resource metadata, with the URL of the server as resource, and name its address in the challenge; a server that only takes static tokens needs none.`,
+		ID: authResourceID, Title: "server publishes resource metadata", Applies: chained,
+		Why: `A server with an OAuth login publishes a document about itself (RFC 9728) that names its authorization server.
+Its address is in the challenge; otherwise it is /.well-known/oauth-protected-resource, with and without the
+path of the server. A web page at that address is not metadata, and metadata about another server must not be
+used: tokens would be issued for that one.`,
+		Remedy: `Publish protected-resource metadata with the URL of the server as resource, and name its address in the
+challenge. A server that only accepts static tokens needs none.`,
 		Run: func(ctx context.Context, t *Target) Finding {
 			a := t.authorization(ctx)
 			data := map[string]any{"asked": askedData(a.ResourcePlaces)}

@@ -14,10 +14,12 @@ import (
 func clientCommand() Check {
 	return Check{
 		ID: "client.command", Title: "the client finds the command, too", Needs: []string{"command.found"},
-		Why: `An application that is started from the desktop does not read the startup files of your shell. What nvm, fnm, asdf, volta,
-mise, pyenv, Homebrew or a virtual environment put on the PATH there is missing from its own, so a command that works in this
-terminal is not found by it. The same goes for the interpreter of a script: npx, given with its full path, still looks for node.`,
-		Remedy: `Write the full path of the command into the client's file. For a script, put the directory of its interpreter into PATH in env.`,
+		Why: `An application started from the desktop does not read your shell's startup files. What nvm, fnm, asdf, volta,
+mise, pyenv, Homebrew or a virtual environment add to PATH there is missing, so it does not find a command that
+works in this terminal. The same goes for the interpreter of a script: npx, even with its full path, still looks
+for node.`,
+		Remedy: `Use the full path of the command in the client's file. For a script, add the directory of its interpreter to
+PATH in env.`,
 		Applies: func(t *Target) bool {
 			return stdio(t) && runtime.GOOS != "windows" && launched(t, config.LaunchDesktop, config.LaunchShell)
 		},

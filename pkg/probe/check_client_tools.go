@@ -9,10 +9,10 @@ import (
 
 func clientTools() Check {
 	return Check{
-		ID: "client.tools", Title: "the client takes that many tools", Needs: []string{"tools.list"},
-		Why: `Some clients offer only so many tools to their model, those of all servers together: what is beyond the limit is left out
-without a word, or no request works any more.`,
-		Remedy: `Turn off tools that are not needed, in the client or with an option of the server.`,
+		ID: "client.tools", Title: "the client accepts that many tools", Needs: []string{"tools.list"},
+		Why: `Some clients offer their model only a limited number of tools, from all servers together: the rest is left out
+silently, or requests fail.`,
+		Remedy: "Turn off tools that are not needed, in the client or with an option of the server.",
 		Applies: func(t *Target) bool {
 			return fromClient(t) && format(t).MostTools > 0 && announces(t, func(i session.Info) bool { return i.Capabilities.Tools != nil })
 		},

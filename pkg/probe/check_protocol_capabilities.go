@@ -13,10 +13,10 @@ import (
 
 func protocolCapabilities() Check {
 	return Check{
-		ID: "protocol.capabilities", Title: "capabilities match", Needs: usable(), Limit: ownLimits, lists: true,
-		Why: `Clients ask only for what the server announced in its capabilities. What works and was not announced is invisible to
-them; what was announced and does not work is an error to them.`,
-		Remedy: `Announce in initialize what works, and only that.`,
+		ID: "protocol.capabilities", Title: "declared capabilities work", Needs: usable(), Limit: ownLimits, lists: true,
+		Why: `Clients use only what the server declared in its capabilities. What works but was not declared is invisible to
+them; what was declared but does not work is an error.`,
+		Remedy: "Declare in initialize exactly what works.",
 		Run: func(ctx context.Context, t *Target) Finding {
 			s, err := t.sup.Session(ctx)
 			if err != nil {

@@ -13,10 +13,10 @@ func sessionEnded() Check {
 	return Check{
 		ID: "session.ended", Title: "ended sessions are refused with 404", Needs: []string{"shutdown.close"}, Applies: remotely,
 		Limit: ownLimits, Budget: func(*Target) time.Duration { return visitTime },
-		Why: `A request with the id of a session that the server does not know must be answered with 404: that is how a client learns
-that it has to open a new one. With 400, 401 or 500 most clients report an error until somebody restarts them, after every restart
-of the server. Asked is with the id of the session that has just been ended.`,
-		Remedy: `Answer requests with an unknown Mcp-Session-Id with 404; keep 400 for requests that lack the header.`,
+		Why: `A request with the id of a session that the server does not know must be answered with 404: that is how a client
+learns that it has to open a new one. With 400, 401 or 500, most clients report an error after every restart of
+the server, until somebody restarts them too. The check uses the id of the session that has just been ended.`,
+		Remedy: "Answer requests with an unknown Mcp-Session-Id with 404. Keep 400 for requests without the header.",
 		Run: func(ctx context.Context, t *Target) Finding {
 			ctx, cancel := context.WithTimeout(ctx, t.patience(2))
 			defer cancel()

@@ -17,9 +17,10 @@ const (
 func toolsSize() Check {
 	return Check{
 		ID: "tools.size", Title: "list of tools is not too large", Needs: []string{"tools.list"}, Applies: announcesTools,
-		Why: `Clients hand the whole list to a model with every conversation: its size is paid for each time, and a model chooses worse
-among many tools. Some take only so many: 128 functions on the OpenAI API. The number of tokens is a rough one, a fourth of the bytes.`,
-		Remedy: `Offer fewer tools, or shorter descriptions and schemas; the key tools.include of an entry chooses some.`,
+		Why: `Clients pass the whole list to a model in every conversation: its size is paid for each time, and models choose
+worse among many tools. Some accept only a limited number, such as 128 functions in the OpenAI API. The number
+of tokens is an estimate, a quarter of the bytes.`,
+		Remedy: "Offer fewer tools, or shorter descriptions and schemas. The key tools.include of an entry selects some of them.",
 		Run: func(ctx context.Context, t *Target) Finding {
 			list, err := t.list(ctx, "tools/list")
 			if err != nil {
