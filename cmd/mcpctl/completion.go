@@ -18,7 +18,7 @@ func newCompletionCmd() *cobra.Command {
 		Use:   "completion SHELL",
 		Short: "Print the completion script of a shell",
 		Long: `Print the completion script of a shell: bash, zsh, fish or powershell. Load it
-in the shell's start file.`,
+in the shell's startup file.`,
 		Example: `  source <(mcpctl completion bash)       # in ~/.bashrc
   mcpctl completion zsh > "${fpath[1]}/_mcpctl"
   mcpctl completion fish > ~/.config/fish/completions/mcpctl.fish`,

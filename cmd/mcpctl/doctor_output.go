@@ -38,7 +38,7 @@ type reportFile struct {
 }
 
 func (o *doctorOutputs) register(flags *pflag.FlagSet) {
-	listVar(flags, &o.words, "report", "also write `FORMAT=FILE`, as junit=r.xml; repeatable")
+	listVar(flags, &o.words, "report", "also write a report, `FORMAT=FILE`, such as junit=r.xml; repeatable")
 }
 
 // doctorFormatNames are the values of --output that doctor has.

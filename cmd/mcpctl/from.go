@@ -24,7 +24,7 @@ func (a *app) registerFrom(commands ...*cobra.Command) {
 
 func (a *app) registerFromOn(flags *pflag.FlagSet) {
 	share(flags, sharedKey, func(flags *pflag.FlagSet) {
-		flags.StringVar(&a.global.from, "from", "", "take the servers that this `client` has: cursor, vscode …")
+		flags.StringVar(&a.global.from, "from", "", "use the servers configured in this `client`: cursor, vscode …")
 	})
 }
 

@@ -38,7 +38,7 @@ func logLevels() []string {
 type logFlags struct{ level string }
 
 func (f *logFlags) register(flags *pflag.FlagSet) {
-	flags.StringVar(&f.level, "log-level", "", "show the server's log messages from this `level` on: debug, info, warning, error …; or off")
+	flags.StringVar(&f.level, "log-level", "", "show the server's log messages of this `level` and above: debug, info, warning, error …; or off")
 }
 
 // listen prepares for what the servers of this run say.
