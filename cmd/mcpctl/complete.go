@@ -30,7 +30,7 @@ func newCompleteCmd(a *app) *cobra.Command {
 	var o completeOptions
 	cmd := &cobra.Command{
 		Use:   "complete SERVER --prompt NAME ARG=PREFIX | complete SERVER --resource URI ARG=PREFIX",
-		Short: "Ask a server how an argument may be completed",
+		Short: "Ask a server for possible values of an argument",
 		Long: `Ask a server for the possible values of an argument of a prompt, or of a
 variable of a resource template, that begin with PREFIX. They are printed one
 per line.
@@ -50,6 +50,11 @@ on.`,
 		flags.BoolVar(&o.noValidate, "no-validate", false, "ask even if the server does not list the argument")
 		o.interactionFlags.register(flags)
 		o.serverFlags.register(flags)
+		a.completeFlagWith(cmd, "prompt", a.completeAsked(promptKind().method, func(offers []session.Offer) []cobra.Completion {
+			words, _ := completePrompt(offers, nil, "", false)
+			return words
+		}))
+		a.completeFlagWith(cmd, "resource", a.completeAsked(templateKind().method, completeURI))
 	})
 }
 

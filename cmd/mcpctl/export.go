@@ -32,7 +32,7 @@ func newExportCmd(a *app) *cobra.Command {
 	var o exportOptions
 	cmd := &cobra.Command{
 		Use:   "export --to CLIENT [NAME...]",
-		Short: "Write servers for another client",
+		Short: "Export servers to another client",
 		Long: `Write servers in another client's format: all of them, or those that are named.
 Quoted globs match several servers. The result is printed; with --write it is
 merged into the client's own file, or into that of --file, and everything else

@@ -60,21 +60,7 @@ arguments, authorization, checks, config, connecting, environment, exit-codes,
 limits, questions.`,
 		Example: `  mcpctl help call
   mcpctl help exit-codes`,
-		ValidArgsFunction: func(cmd *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
-			if len(args) > 0 {
-				return nil, cobra.ShellCompDirectiveNoFileComp
-			}
-			var words []cobra.Completion
-			for _, c := range cmd.Root().Commands() {
-				if c.IsAvailableCommand() {
-					words = append(words, cobra.CompletionWithDesc(c.Name(), c.Short))
-				}
-			}
-			for _, t := range topics() {
-				words = append(words, cobra.CompletionWithDesc(t.name, t.short))
-			}
-			return words, cobra.ShellCompDirectiveNoFileComp
-		},
+		ValidArgsFunction: completeHelp,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			root := cmd.Root()
 			if len(args) == 0 {
@@ -104,6 +90,29 @@ limits, questions.`,
 			return e
 		},
 	}
+}
+
+// completeHelp completes the command that the words before name, if it has commands of its own, and at first also the topics.
+func completeHelp(cmd *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	parent, rest, err := cmd.Root().Find(args)
+	if err != nil || len(rest) > 0 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	var words []cobra.Completion
+	for _, c := range parent.Commands() {
+		if c.IsAvailableCommand() {
+			words = append(words, cobra.CompletionWithDesc(c.Name(), c.Short))
+		}
+	}
+	if len(args) > 0 {
+		return words, cobra.ShellCompDirectiveNoFileComp
+	}
+	for _, t := range topics() {
+		if !slices.ContainsFunc(parent.Commands(), func(c *cobra.Command) bool { return c.Name() == t.name }) {
+			words = append(words, cobra.CompletionWithDesc(t.name, t.short))
+		}
+	}
+	return words, cobra.ShellCompDirectiveNoFileComp
 }
 
 // helpWidth is the width of all help.

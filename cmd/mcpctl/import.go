@@ -31,7 +31,7 @@ func newImportCmd(a *app) *cobra.Command {
 	var o importOptions
 	cmd := &cobra.Command{
 		Use:   "import [FILE]",
-		Short: "Take servers over from other clients' files",
+		Short: "Import servers from other clients",
 		Long: `Import servers from other clients: from FILE, or - for stdin; with --from, from
 that client's own file; without either, from the files of all known clients.
 What was found is shown as a table, and on a terminal you are asked once.

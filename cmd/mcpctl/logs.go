@@ -38,7 +38,7 @@ func newLogsCmd(a *app) *cobra.Command {
 	o := logsOptions{lines: usualLines}
 	cmd := &cobra.Command{
 		Use:   "logs SERVER",
-		Short: "Show what a server wrote to its standard error",
+		Short: "Show what a local server wrote to stderr",
 		Long: `Show what a local server wrote to stderr, with the time (UTC) and the process
 ID, and when the process started and ended.
 

@@ -40,7 +40,7 @@ func newPingCmd(a *app) *cobra.Command {
 	o := pingOptions{serverFlags: serverFlags{command: true}, interval: durationValue{usualInterval}}
 	cmd := &cobra.Command{
 		Use:   "ping SERVER | ping -- COMMAND [ARG...]",
-		Short: "Measure round trips over one held session, like ping(8)",
+		Short: "Measure round trips in one session, like ping(8)",
 		Long: `Ping a server repeatedly over one session: on a terminal until Ctrl-C, otherwise
 4 times. The request is ping, or server/discover in protocol version 2026-07-28;
 if the server does not know it, its tools are listed instead. An error in answer

@@ -32,7 +32,7 @@ func newSetCmd(a *app) *cobra.Command {
 	var o setOptions
 	cmd := &cobra.Command{
 		Use:   "set NAME KEY=VALUE... | set --defaults KEY=VALUE...",
-		Short: "Change values of an entry, or of the defaults",
+		Short: "Change values of a server, or the defaults",
 		Long: `Change values of a server: all that are named, or none. The rest of the file
 stays as written. Keys are those of the file, joined with dots: env.TOKEN,
 tools.include.

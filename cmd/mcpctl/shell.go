@@ -40,7 +40,7 @@ func newShellCmd(a *app) *cobra.Command {
 	o := shellOptions{serverFlags: serverFlags{command: true}}
 	cmd := &cobra.Command{
 		Use:   "shell [SERVER] | shell -- COMMAND [ARG...]",
-		Short: "Hold sessions open, and carry out lines on them",
+		Short: "Keep sessions open, and run commands in them",
 		Long: `Open a session with a server, keep it open, and run commands on it: the usual
 commands, without mcpctl and SERVER. A line is split into words as by a shell,
 but nothing in it is expanded; JSON needs no quotes. A lost session is replaced,
