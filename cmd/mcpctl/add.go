@@ -283,7 +283,7 @@ func (o *addOptions) checkHeaders() error {
 			if strings.EqualFold(name, "authorization") {
 				example = "Bearer ${TOKEN}"
 			}
-			return usagef("--header: %s: nothing after the colon: the shell has put an unset variable there", name).
+			return usagef("--header: %s: nothing after the colon: the shell expanded an unset variable", name).
 				hint("in single quotes mcpctl puts the variable in: --header '%s: %s'", name, example)
 		}
 	}
@@ -373,7 +373,7 @@ func (o *addOptions) named(cmd *cobra.Command, a *app, args []string) (config.Se
 		return fail(usagef("the server needs a name").hint("%s", a.corrected(args[0], nameFor(args[0]), toolargs.Quote(args[0]))))
 	case len(args) == 1:
 		name := toolargs.Quote(args[0])
-		return fail(usagef("what is %s? neither a URL nor a command is given", name).
+		return fail(usagef("%s: no URL and no command given", name).
 			hint("mcpctl add %s URL", name).hint("mcpctl add %s -- COMMAND ARG…", name))
 	case len(args) == 2 && isURL(args[1]):
 		server.Name, server.URL = args[0], args[1]

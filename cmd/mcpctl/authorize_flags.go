@@ -147,7 +147,7 @@ func (v *grantValue) Set(s string) error {
 	case "enterprise_managed", "enterprise", "enterprise_managed_authorization", "ema", "xaa", "id_jag", "token_exchange":
 		*v = grantValue(config.GrantEnterprise)
 	default:
-		return fmt.Errorf("%q is no grant; write %s", s, strings.Join(grantNames(), ", "))
+		return fmt.Errorf("%q is not a grant; write %s", s, strings.Join(grantNames(), ", "))
 	}
 	return nil
 }
@@ -161,7 +161,7 @@ type portValue int
 func (v *portValue) Set(s string) error {
 	n, err := strconv.Atoi(s)
 	if err != nil || n < 1 || n > 65535 {
-		return fmt.Errorf("%q is no port: a number from 1 to 65535", s)
+		return fmt.Errorf("%q is not a port: write a number from 1 to 65535", s)
 	}
 	*v = portValue(n)
 	return nil
@@ -269,7 +269,7 @@ func (k authKey) written(value string) (string, error) {
 	file, isFile := strings.CutPrefix(value, "@")
 	switch {
 	case value == "":
-		return "", usagef("--%s: the value is empty: perhaps the shell has put an unset variable there", k.flag)
+		return "", usagef("--%s: the value is empty: perhaps the shell expanded an unset variable", k.flag)
 	case k.flag == "private-key":
 		if strings.Contains(value, "-----BEGIN ") {
 			return "", usagef("--private-key wants the name of a file, not the key: others can see the words of a command line").hint("--private-key FILE")

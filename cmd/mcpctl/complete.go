@@ -160,7 +160,7 @@ func (o *completeOptions) run(cmd *cobra.Command, a *app, args []string) error {
 	case byPrompt && byResource:
 		return usagef("--prompt and --resource: choose one").hint("%s", usageLine(cmd))
 	case !byPrompt && !byResource:
-		return usagef("whose argument? name it with --prompt NAME or --resource URI").hint("%s", usageLine(cmd))
+		return usagef("name the prompt or the template: --prompt NAME or --resource URI").hint("%s", usageLine(cmd))
 	case byPrompt && o.prompt == "", byResource && o.resource == "":
 		return usagef("--prompt or --resource: the name is empty")
 	case len(rest) == 0:

@@ -160,7 +160,7 @@ func parseReport(word string) (reportFile, error) {
 	format, known := render.FindDoctorFormat(name)
 	switch {
 	case !ok:
-		return reportFile{}, usagef("--report %s: it wants FORMAT=FILE", word).hint("--report junit=report.xml")
+		return reportFile{}, usagef("--report %s: write FORMAT=FILE", word).hint("--report junit=report.xml")
 	case !known:
 		names := doctorFormatNames()
 		e := usagef("--report %s: the formats are %s", word, strings.Join(names, ", "))

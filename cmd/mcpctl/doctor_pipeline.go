@@ -52,7 +52,7 @@ func (v *gradeValue) Set(s string) error {
 	grades := map[string]baseline.Grade{"breaking": baseline.Breaking, "risky": baseline.Risky, "any": baseline.Benign}
 	grade, ok := grades[s]
 	if !ok {
-		return fmt.Errorf("%q is none of breaking, risky, any", s)
+		return fmt.Errorf("%q is not one of breaking, risky, any", s)
 	}
 	v.grade, v.word = grade, s
 	return nil

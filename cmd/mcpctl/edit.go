@@ -104,7 +104,7 @@ func (o *removeOptions) run(cmd *cobra.Command, a *app, args []string) error {
 		sure, err := a.asker().Confirm(cmd.Context(), fmt.Sprintf("Remove %s from %s?", strings.Join(args, ", "), path))
 		switch {
 		case errors.Is(err, prompt.ErrNobody):
-			return usagef("nobody is asked here, so nothing was removed").hint("%s", a.inserted(cmd, "--yes"))
+			return usagef("there is no terminal to ask on, so nothing was removed").hint("%s", a.inserted(cmd, "--yes"))
 		case err != nil:
 			return err
 		case !sure:

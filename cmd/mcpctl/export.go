@@ -172,7 +172,7 @@ func (o *exportOptions) format(a *app) (config.Format, error) {
 			return config.Format{}, usagef("--to %s: %s's files are read, but not written; those of %s are", o.to, f.Title, list)
 		}
 	}
-	e := usagef("--to: no client is known as %q; known are %s", o.to, list)
+	e := usagef("--to: unknown client %q; known are %s", o.to, list)
 	for _, near := range config.Near(o.to, known) {
 		e.hint("--to %s", near)
 	}
@@ -263,7 +263,7 @@ func (o *exportOptions) consent(cmd *cobra.Command, a *app, f config.Format, pat
 	sure, err := a.asker().Confirm(cmd.Context(), fmt.Sprintf("%s in %s's file %s?", what, f.Title, render.OneLine(a.short(path))))
 	switch {
 	case errors.Is(err, prompt.ErrNobody):
-		return usagef("nobody is asked here, so nothing was written").hint("%s", a.inserted(cmd, "--yes"))
+		return usagef("there is no terminal to ask on, so nothing was written").hint("%s", a.inserted(cmd, "--yes"))
 	case err != nil:
 		return err
 	case !sure:

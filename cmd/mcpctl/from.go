@@ -64,7 +64,7 @@ func (a *app) client() (config.Format, string, error) {
 		found = there
 	}
 	if len(found) == 0 {
-		e := usagef("--from: no client is known as %q; known are %s", word, strings.Join(clientNames(), ", "))
+		e := usagef("--from: unknown client %q; known are %s", word, strings.Join(clientNames(), ", "))
 		for _, near := range config.Near(word, clientNames()) {
 			e.hint("--from %s", near)
 		}

@@ -236,7 +236,7 @@ func (o *importOptions) consent(cmd *cobra.Command, a *app, file string, wanted 
 	sure, err := a.asker().Confirm(cmd.Context(), question)
 	switch {
 	case errors.Is(err, prompt.ErrNobody):
-		return usagef("nobody is asked here, so nothing was imported").hint("%s", a.inserted(cmd, "--yes"))
+		return usagef("there is no terminal to ask on, so nothing was imported").hint("%s", a.inserted(cmd, "--yes"))
 	case err != nil:
 		return err
 	case !sure:

@@ -203,7 +203,7 @@ func (a *app) checkFormat(cmd *cobra.Command) error {
 	}
 	switch {
 	case !known:
-		e := usagef("-o %s: %s has the formats %s", g.output, cmd.CommandPath(), strings.Join(formats, ", "))
+		e := usagef("-o %s: %s supports the formats %s", g.output, cmd.CommandPath(), strings.Join(formats, ", "))
 		if near := config.Near(g.output, formats); len(near) > 0 {
 			return e.hint("-o %s", near[0])
 		}
@@ -230,6 +230,9 @@ func (a *app) flagError(cmd *cobra.Command, err error) error {
 	case errors.As(err, &unknown):
 		return a.unknownFlag(cmd, unknown)
 	case errors.As(err, &value):
+		if value.GetFlag().Value.Type() == "bool" { // of which strconv says more than anybody wants to read
+			return usagef("--%s: %q is neither true nor false", value.GetFlag().Name, value.GetValue())
+		}
 		return usagef("--%s: %s", value.GetFlag().Name, errors.Unwrap(value))
 	case errors.As(err, &missing):
 		return usagef("--%s needs a value", missing.GetFlag().Name).hint("%s", help)

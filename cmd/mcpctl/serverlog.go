@@ -45,7 +45,7 @@ func (f *logFlags) register(flags *pflag.FlagSet) {
 func (a *app) listen(f *logFlags) error {
 	level := strings.ToLower(f.level)
 	if level != "" && level != logOff && !slices.Contains(logLevels(), level) {
-		return usagef("--log-level: %q is none of %s, %s", f.level, strings.Join(logLevels(), ", "), logOff)
+		return usagef("--log-level: %q is not one of %s, %s", f.level, strings.Join(logLevels(), ", "), logOff)
 	}
 	a.logLevel.Store(&level)
 	a.logVerbose.Store(int32(a.global.verbose)) //nolint:gosec // nobody types so many

@@ -188,7 +188,7 @@ func (f *entryFlags) misfit(flags *pflag.FlagSet, server config.Server) error {
 	if server.URL != "" {
 		for _, flag := range []string{"env", "inherit-env", "cwd"} {
 			if flags.Changed(flag) {
-				return usagef("--%s: %s is reached by URL, and only a command has an environment and a directory", flag, server.Name)
+				return usagef("--%s: %s is a URL, and only a command has an environment and a working directory", flag, server.Name)
 			}
 		}
 		if server.Transport == config.TransportStdio {
@@ -235,7 +235,7 @@ func parseHeader(s string) (name, value string, err error) {
 		return "", "", usagef("--header: %s: a line end in the value", name)
 	}
 	if scheme := strings.ToLower(value); scheme == "bearer" || scheme == "basic" {
-		return "", "", usagef("--header: %s: nothing after %s: the shell has put an unset variable there", name, value).
+		return "", "", usagef("--header: %s: nothing after %s: the shell expanded an unset variable", name, value).
 			hint("in single quotes mcpctl puts the variable in: --header '%s: %s ${TOKEN}'", name, value)
 	}
 	return name, value, nil
