@@ -387,8 +387,8 @@ func TestAddAll(t *testing.T) {
 		}
 	}
 	for want, names := range map[string][]string{
-		`config.yaml: server "notes": already exists; replace it, or choose another name`:                     {"a", "b", "notes"},
-		`config.yaml: server "b": already exists; replace it, or choose another name`:                         {"a", "b", "b"},
+		`config.yaml: server "notes": already exists; replace it, or choose another name`:                       {"a", "b", "notes"},
+		`config.yaml: server "b": already exists; replace it, or choose another name`:                           {"a", "b", "b"},
 		`server "-b": the name of a server must not begin with -, as a flag does; use letters, digits, - and _`: {"a", "-b"},
 	} {
 		d, err := newDocument("config.yaml", handWritten)
