@@ -58,10 +58,11 @@ func (sh *shellState) writeHelp(root *cobra.Command) error {
 			b.WriteString("\n" + group.Title + "\n" + list.String())
 		}
 	}
-	b.WriteString("\nFlags that go with each line, and hold for it:\n" + explainedFlags(root.PersistentFlags(), "output", "jq", "verbose"))
-	b.WriteString("\nhelp COMMAND tells more, and help TOPIC has pages:\n  " + strings.Join(topicNames(), ", ") + "\n")
+	b.WriteString("\nFlags for each line:\n" + explainedFlags(root.PersistentFlags(), "output", "jq", "verbose"))
+	b.WriteString("\nhelp COMMAND explains a command, and help TOPIC one of these topics:\n  " +
+		strings.ReplaceAll(render.Wrap(strings.Join(topicNames(), ", "), helpWidth-len("  "), ""), "\n", "\n  ") + "\n")
 	if sh.talking {
-		b.WriteString("Tab completes, Ctrl-R finds old lines, Ctrl-C ends what runs, Ctrl-D the shell.\n")
+		b.WriteString("Tab completes, Ctrl-R searches the history, Ctrl-C stops a command, Ctrl-D exits.\n")
 	}
 	return sh.a.writeHelp(b.String())
 }

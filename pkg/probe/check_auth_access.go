@@ -109,7 +109,7 @@ func (t *Target) refusal(ctx context.Context, f Finding) Finding {
 		f.Fix = fmt.Sprintf("give it what the scheme wants: --header 'Authorization: %s ${CREDENTIAL}'", otherScheme(a))
 	default:
 		f.Message = "the server wants authorization: HTTP 401, and no token was sent; it offers no OAuth metadata, so it probably wants a static token"
-		f.Fix = "give it with a header: --header 'Authorization: Bearer ${TOKEN}'"
+		f.Fix = "send it in a header: --header 'Authorization: Bearer ${TOKEN}'"
 		if a.Defaults { // nobody knows whether the endpoints are there
 			f.Fix += "; if it has a login all the same: " + t.loginLine()
 		}

@@ -36,15 +36,15 @@ key oauth.client_id. Operators: offer client ID metadata documents or dynamic re
 				return pass("by registration at " + firstWords(s.RegistrationEndpoint))
 			case s.ClientIDMetadataDocument:
 				return t.stopped(ctx, authRegistrationID, warn("the authorization server wants the URL of a document about the client, and the entry has none",
-					"publish such a document and name it: --client-metadata-url URL; or ask the operator for a client id: --client-id ID"))
+					"publish such a document and name it: --client-metadata-url URL; or ask the operator for a client ID: --client-id ID"))
 			}
-			return t.stopped(ctx, authRegistrationID, warn("the authorization server registers no clients: a client id has to be got from its operator", registerByHand))
+			return t.stopped(ctx, authRegistrationID, warn("the authorization server does not register clients: get a client ID from its operator", registerByHand))
 		},
 	}
 }
 
 // registerByHand is what helps where clients cannot register.
-const registerByHand = "ask the operator for a client id, and give it to the entry: --client-id ID, or the key oauth.client_id"
+const registerByHand = "ask the operator for a client ID, and set it: --client-id ID, or the key oauth.client_id"
 
 // registrable reports whether a client id can be had, as far as the metadata says.
 func (t *Target) registrable(a session.Authorization) bool {

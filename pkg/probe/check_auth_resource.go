@@ -22,8 +22,8 @@ challenge. A server that only accepts static tokens needs none.`,
 					"if the server has an OAuth login, publish the metadata; if it takes a static token, nothing is wrong here: give it with a header")
 				switch {
 				case a.Mismatch != "":
-					f.Message = fmt.Sprintf("the metadata is about %s, and this server is %s: a token for the one is not for the other", firstWords(a.Mismatch), t.place())
-					f.Fix = "let the metadata have the resource " + t.place() + ", or use the URL that it is about"
+					f.Message = fmt.Sprintf("the metadata is about %s, but this server is %s: a token for one is not valid for the other", firstWords(a.Mismatch), t.place())
+					f.Fix = "set resource in the metadata to " + t.place() + ", or use the URL that it is about"
 				case a.Server != nil && !a.Defaults && challenged(a, "resource_metadata") == "":
 					f = pass("there is none, as with servers of 2025-03-26: the authorization server is looked for at the server's origin")
 					f.Detail = asked(a.ResourcePlaces)

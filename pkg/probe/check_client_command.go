@@ -46,7 +46,7 @@ func (t *Target) clientCommand(path, goos string) Finding {
 	if client.Launch == config.LaunchShell {
 		if !full && t.passing(dir) {
 			return warn(fmt.Sprintf("%s is on the PATH of this terminal only: %s%s; %s takes the PATH of your login shell", t.expanded.Command, dir, managerOf(dir), client.Title),
-				fmt.Sprintf(`write the full path into %s's file: "command": %q`, client.Title, path))
+				fmt.Sprintf(`use the full path in %s's file: "command": %q`, client.Title, path))
 		}
 		return pass(client.Title + " takes the PATH of your login shell")
 	}
@@ -65,7 +65,7 @@ func (t *Target) clientCommand(path, goos string) Finding {
 		return f
 	}
 	return warn(fmt.Sprintf("%s is found only through this terminal's PATH, in %s%s; %s has another (%s)", t.expanded.Command, dir, managerOf(dir), client.Title, shownDesktopPath(goos)),
-		fmt.Sprintf(`write the full path into %s's file: "command": %q`, client.Title, path))
+		fmt.Sprintf(`use the full path in %s's file: "command": %q`, client.Title, path))
 }
 
 // otherProgram returns what a desktop client starts in place of the command that was found at a path here, "" if it is the

@@ -24,7 +24,7 @@ silently, or requests fail.`,
 			client := format(t)
 			f := pass(fmt.Sprintf("%d of the %d that %s takes in all", len(names), client.MostTools, client.Title))
 			if len(names) > client.MostTools {
-				f = warn(fmt.Sprintf("%d tools, and %s takes %d, those of all servers together", len(names), client.Title, client.MostTools),
+				f = warn(fmt.Sprintf("%d tools, but %s accepts only %d, from all servers together", len(names), client.Title, client.MostTools),
 					"turn off tools that are not needed, in "+client.Title+" or with an option of the server")
 			}
 			f.Data = map[string]any{"tools": len(names), "limit": client.MostTools}

@@ -31,7 +31,7 @@ endpoint.`,
 			case e.NotMCP() && e.Phase != "notifications/initialized":
 				f := failure(err)
 				if other := t.otherwise(ctx); other != "" {
-					f.Fix = fmt.Sprintf("the server speaks the transport %s, and the entry wants %s: --transport %s, or the key transport", other, t.expanded.Transport, other)
+					f.Fix = fmt.Sprintf("the server speaks %s, but the transport is set to %s: use --transport %s, or change the key transport", other, t.expanded.Transport, other)
 				} else if other := t.elsewhere(ctx); other != "" {
 					f.Fix = "use " + other + " instead: an MCP server answers there"
 				}

@@ -32,7 +32,7 @@ setting.`,
 			if err != nil {
 				f.Status, f.Class = Fail, string(session.ClassConnect)
 				f.Message = fmt.Sprintf("the proxy %s (%s) cannot be reached: %s", r.Proxy, r.ProxySource, dialText(err))
-				f.Fix = "correct the proxy, or go without it: --proxy none, or name the server in NO_PROXY"
+				f.Fix = "correct the proxy, or bypass it: --proxy none, or add the server to NO_PROXY"
 				return f
 			}
 			_ = conn.Close()

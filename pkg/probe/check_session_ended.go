@@ -32,7 +32,7 @@ the server, until somebody restarts them too. The check uses the id of the sessi
 			}
 			reply, err := s.Visit(ctx, session.Visit{Method: t.lightMethod(s)})
 			if deleted := s.Deleted(); err == nil && !reply.Refused() && deleted >= 200 && deleted < 300 {
-				f := warn(fmt.Sprintf("DELETE is accepted (%d), and the session is answered all the same", deleted),
+				f := warn(fmt.Sprintf("DELETE is accepted (%d), but the session still works", deleted),
 					"forget the session on DELETE, and answer its id with 404; answer DELETE with 405 if sessions cannot be ended")
 				f.Data = map[string]any{"http_status": reply.Status, "delete_status": deleted}
 				return f
@@ -51,8 +51,8 @@ the server, until somebody restarts them too. The check uses the id of the sessi
 			case !reply.Refused():
 				return pass("any session id is answered")
 			}
-			f := warn(fmt.Sprintf("a request of a session that has ended is answered with %s, and not with 404", replyText(reply)),
-				"answer an unknown Mcp-Session-Id with 404: clients open a new session on that status, and few on another")
+			f := warn(fmt.Sprintf("a request with an ended session is answered with %s instead of 404", replyText(reply)),
+				"answer an unknown Mcp-Session-Id with 404: few clients open a new session on any other status")
 			f.Data = map[string]any{"http_status": reply.Status}
 			return f
 		},

@@ -19,7 +19,7 @@ lines, but several clients close the connection at the first one.`,
 			if n.Lines == 0 {
 				return pass("only MCP messages")
 			}
-			f := warn(fmt.Sprintf("line %d is not MCP: %s", n.Number, session.QuoteLine(n.First)), "write logs and banners to standard error")
+			f := warn(fmt.Sprintf("line %d is not MCP: %s", n.Number, session.QuoteLine(n.First)), "write logs and banners to stderr")
 			if n.Lines > 1 {
 				f.Message = fmt.Sprintf("%d lines are not MCP; the first, line %d: %s", n.Lines, n.Number, session.QuoteLine(n.First))
 			}

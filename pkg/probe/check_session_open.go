@@ -42,7 +42,7 @@ first bytes of an HTTP answer.`,
 			f := pass(fmt.Sprintf("%s, %s, protocol %s", name, info.Transport, info.ProtocolVersion))
 			warnings := othersWarn(info.Warnings)
 			if len(warnings) > 0 { // it opened all the same
-				f = warn(f.Message+"; "+warnings[0], "mend that in the server, or in what stands before it: other clients may not get over it")
+				f = warn(f.Message+"; "+warnings[0], "fix that in the server, or in the proxy in front of it: other clients may fail because of it")
 			}
 			f.Detail = strings.Join(append(slices.Concat(warnings, info.Notes),
 				"limits: "+limits.Connect.String()+", "+limits.Request.String()), "\n")

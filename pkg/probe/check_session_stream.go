@@ -116,8 +116,8 @@ func (l *listening) finding(ctx context.Context) Finding {
 		f.Fix = "answer GET with 405 if there is no such stream: clients that have one open it again and again"
 	case lasted > 0:
 		data["lasted_ms"] = milliseconds(lasted)
-		f.Status, f.Message = Warn, fmt.Sprintf("it was closed after %s without traffic: the idle limit of a proxy?", FormatElapsed(lasted))
-		f.Fix = "send a comment line on the stream every 15 s, or raise the idle limit of the proxy"
+		f.Status, f.Message = Warn, fmt.Sprintf("it was closed after %s without traffic: the idle timeout of a proxy?", FormatElapsed(lasted))
+		f.Fix = "send a comment line on the stream every 15 s, or raise the idle timeout of the proxy"
 	default:
 		f.Message = "open"
 	}

@@ -51,12 +51,12 @@ server that ignores it delays every command. Nothing that it started may be left
 				f.Fix = "end everything that the server starts when it ends"
 			case end.By == "sigterm" || end.By == "sigkill":
 				f.Status = Warn
-				f.Message = fmt.Sprintf("it ignored the end of standard input and was ended with %s after %s", signalName(end), FormatElapsed(elapsed))
-				f.Fix = "let the server exit when its standard input ends"
+				f.Message = fmt.Sprintf("it kept running after its stdin was closed, and was ended with %s after %s", signalName(end), FormatElapsed(elapsed))
+				f.Fix = "let the server exit when its stdin is closed"
 			case end.Exit.Status != 0:
 				f.Status = Warn
 				f.Message = fmt.Sprintf("it ended with %s", end.Exit)
-				f.Fix = "exit with status 0 when standard input ends"
+				f.Fix = "exit with status 0 when stdin is closed"
 			}
 			return f
 		},

@@ -444,19 +444,19 @@ func chainHint(err error) string {
 	if cert := failed.UnverifiedCertificates[0]; bytes.Equal(cert.RawIssuer, cert.RawSubject) {
 		return ""
 	}
-	return "; or the server sends its own certificate alone: it has to send the intermediate ones, too (fullchain.pem)"
+	return "; or the server sends only its own certificate: it must send the intermediate ones, too (fullchain.pem)"
 }
 
 // TLSHint returns the next step after a TLS handshake that failed with err.
 func TLSHint(err error) string {
 	if invalid, ok := errors.AsType[x509.CertificateInvalidError](err); ok && invalid.Reason == x509.Expired {
-		return "the server's certificate must be renewed; if its dates are right, set this machine's clock"
+		return "renew the server's certificate; if its dates are right, correct this machine's clock"
 	}
 	if _, ok := errors.AsType[x509.HostnameError](err); ok {
 		return "use a name of the certificate in the URL, or say which one is right: the key tls.server_name"
 	}
 	if _, ok := errors.AsType[x509.UnknownAuthorityError](err); ok {
-		return "trust the authority: --ca-file FILE, the key tls.ca_file, or SSL_CERT_FILE; only to see whether the rest works: --insecure" + chainHint(err)
+		return "trust the authority: --ca-file FILE, the key tls.ca_file, or SSL_CERT_FILE; to test the rest without it: --insecure" + chainHint(err)
 	}
 	if strings.Contains(err.Error(), alertVersion) {
 		return "the server speaks no TLS 1.2 or newer: update it, or the proxy before it"

@@ -39,7 +39,7 @@ func seenSymptoms() []seenSymptom {
 		{row: "python-import", wrote: "Traceback (most recent call last):\n  File \"<string>\", line 1, in <module>\nImportError: cannot import name 'FastMCP' from 'mcp.server' (/usr/lib/python3/dist-packages/mcp/server/__init__.py)", means: []string{"mcp.server has no FastMCP"}},
 		{row: "python-script", wrote: "/root/.pyenv/versions/3.11.7/bin/python3: can't open file '/srv/nofile.py': [Errno 2] No such file or directory", exit: 2, means: []string{"/srv/nofile.py does not exist"}, do: []string{"cwd"}},
 		{row: "python-union", wrote: "Traceback (most recent call last):\n  File \"a.py\", line 1, in <module>\n    def f(x: str | None): ...\nTypeError: unsupported operand type(s) for |: 'type' and 'NoneType'", means: []string{"Python 3.10"}},
-		{row: "python-key", wrote: "Traceback (most recent call last):\n  File \"/srv/c.py\", line 1, in <module>\n    import os; os.environ['NOTES_X']\n               ~~~~~~~~~~^^^^^^^^^^^^^^^^^^\n  File \"<frozen os>\", line 679, in __getitem__\nKeyError: 'NOTES_X'", means: []string{"it wants the variable NOTES_X"}, do: []string{"--env NOTES_X"}},
+		{row: "python-key", wrote: "Traceback (most recent call last):\n  File \"/srv/c.py\", line 1, in <module>\n    import os; os.environ['NOTES_X']\n               ~~~~~~~~~~^^^^^^^^^^^^^^^^^^\n  File \"<frozen os>\", line 679, in __getitem__\nKeyError: 'NOTES_X'", means: []string{"it needs the variable NOTES_X"}, do: []string{"--env NOTES_X"}},
 		{row: "", wrote: "Traceback (most recent call last):\n  File \"/srv/c.py\", line 1, in <module>\n    d['NOTES_X']\nKeyError: 'NOTES_X'"}, // a dictionary of the server's own
 		{row: "", wrote: "  File \"/srv/d.py\", line 1\n    def f(:\n          ^\nSyntaxError: invalid syntax"},
 
