@@ -34,7 +34,7 @@ of tokens is an estimate, a quarter of the bytes.`,
 			f := pass(fmt.Sprintf("about %d tokens", tokens))
 			switch {
 			case tokens > mostTokens:
-				f = warn(fmt.Sprintf("%d tools with about %d tokens, which cost in every conversation", len(list.Items), tokens), "offer fewer tools, or shorter descriptions")
+				f = warn(fmt.Sprintf("%d tools take about %d tokens in every conversation", len(list.Items), tokens), "offer fewer tools, or shorter descriptions")
 			case len(list.Items) > mostTools:
 				f = warn(fmt.Sprintf("%d tools, and clients on the OpenAI API take %d", len(list.Items), mostTools), "offer fewer tools, or let people choose some")
 			}

@@ -444,7 +444,7 @@ func chainHint(err error) string {
 	if cert := failed.UnverifiedCertificates[0]; bytes.Equal(cert.RawIssuer, cert.RawSubject) {
 		return ""
 	}
-	return "; or the server sends only its own certificate: it must send the intermediate ones, too (fullchain.pem)"
+	return "; if the server sends only its own certificate, it must send the intermediate ones, too (fullchain.pem)"
 }
 
 // TLSHint returns the next step after a TLS handshake that failed with err.

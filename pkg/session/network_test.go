@@ -116,7 +116,7 @@ func noProxy() *Dialer { return &Dialer{Environ: []string{}} }
 func TestUnknownAuthority(t *testing.T) {
 	dir, entry := faultTLS(t, "tls-self-signed")
 	fails(t, noProxy(), entry, ClassConnect,
-		`^TLS: certificate signed by unknown authority \(issuer "faultlab test CA"\)`, `--ca-file FILE, the key tls.ca_file, or SSL_CERT_FILE; .*--insecure; or the server sends only its own certificate: .*$`)
+		`^TLS: certificate signed by unknown authority \(issuer "faultlab test CA"\)`, `--ca-file FILE, the key tls.ca_file, or SSL_CERT_FILE; .*--insecure; if the server sends only its own certificate, .*$`)
 
 	entry.TLS.CAFile = filepath.Join(dir, "ca.pem")
 	opens(t, noProxy(), entry)
