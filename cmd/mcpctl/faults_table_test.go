@@ -99,7 +99,7 @@ func httpStatusFaults() []faultCase {
 			},
 		}},
 		{name: "http-406-accept", runs: append(fine(), alike(faultRun{
-			do: " -H 'Accept: */*'", class: "connect", says: []string{`406`, `Client must accept both`},
+			do: " -H 'Accept: */*'", class: "connect", says: []string{`406`, `Client must accept both`, `leave out the header Accept`},
 			why: "A header that the user gave is sent as it was given.",
 		})...)},
 		{name: "http-500-call", runs: []faultRun{

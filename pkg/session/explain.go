@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net"
 	"net/http"
 	"net/url"
@@ -24,6 +25,7 @@ const (
 	hintRefuse = "the server refuses the authorization that it got: check that the token is right and has not expired"
 	hintLogin  = "a login page is in front of the server: send a token with --header 'Authorization: Bearer ${TOKEN}', or bypass the page"
 	hintHost   = "the server, or a proxy, accepts only certain host names or origins: use one of them in the URL"
+	hintAccept = "leave out the header Accept: mcpctl sends the right one by itself"
 )
 
 // loginWords are those of pages that want a person to log in.
@@ -119,9 +121,12 @@ func loopback(host string) bool {
 
 func (o *opening) explainStatus(e *Error, f *transport.Fault) {
 	hint := statusHint(f)
+	accepts := slices.ContainsFunc(slices.Collect(maps.Keys(o.server.Headers)), func(name string) bool { return strings.EqualFold(name, "Accept") })
 	switch {
 	case hint != "":
 		e.Hint = hint
+	case f.Status == http.StatusNotAcceptable && accepts:
+		e.Hint = hintAccept
 	case hostWords().Match(f.Body):
 		e.Hint = hintHost
 	case e.Phase == initializedMethod && e.kind != kindExpired:
