@@ -62,7 +62,7 @@ func (sh *shellState) writeHelp(root *cobra.Command) error {
 	b.WriteString("\nhelp COMMAND explains a command, and help TOPIC one of these topics:\n  " +
 		strings.ReplaceAll(render.Wrap(strings.Join(topicNames(), ", "), helpWidth-len("  "), ""), "\n", "\n  ") + "\n")
 	if sh.talking {
-		b.WriteString("Tab completes, Ctrl-R searches the history, Ctrl-C stops a command, Ctrl-D exits.\n")
+		b.WriteString("Tab completes, Ctrl-R searches history, Ctrl-C stops a command, Ctrl-D exits.\n")
 	}
 	return sh.a.writeHelp(b.String())
 }
