@@ -46,23 +46,24 @@ func newAddCmd(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "add NAME URL | add NAME -- COMMAND [ARG...]",
 		Short: "Add a server to the configuration",
-		Long: `Add a server to the configuration: one that is reached by URL, or a command that
-is started. First it is contacted, and what was found is shown; what does not
-work is not saved, unless with --no-check.
+		Long: `Add a server to the configuration: a URL, or a command that mcpctl starts.
+mcpctl connects to it first and shows what it found. What does not work is not
+saved, unless you use --no-check.
 
-On a terminal it asks which tools to use (--include answers beforehand), and
-what to do about a server that does not work. Without arguments it asks for
-everything: paste a URL, a command line, or the JSON of a README (--from-json);
-its token is a --header. Ctrl-C and Escape end it with exit code 130, and change
-nothing. With --yes, --no-input, -o json or CI nothing is asked.
+On a terminal it asks which tools to use (--include answers in advance), and
+what to do if the server does not work. Without arguments it asks for
+everything: paste a URL, a command line, or the JSON from a README
+(--from-json); give a token with --header. Ctrl-C and Escape cancel with exit
+code 130 and change nothing. With --yes, --no-input, -o json or CI set, nothing
+is asked.
 
---from-json takes what READMEs have for other clients: one server, or several,
-which are checked at once, and saved or not, each by itself.
+--from-json accepts the JSON that READMEs give for other clients. If it holds
+several servers, all are checked at once, and each is saved only if it works.
 
-Values of --header and --env may hold ${VARIABLE}, in single quotes: it is
-replaced when the server is used, and the value stays out of the file. A server
-that wants a login gets it here: mcpctl help authorization.
---connect-to holds for the check alone, and is not saved.`,
+Values of --header and --env may contain ${VARIABLE}, in single quotes: it is
+replaced when the server is used, so the value stays out of the file. If the
+server wants a login, add starts it: mcpctl help authorization. --connect-to is
+used for the check only, and is not saved.`,
 		Example: `  mcpctl add search https://search.example/mcp
   mcpctl add search https://search.example/mcp \
     --header 'Authorization: Bearer ${SEARCH_TOKEN}'
@@ -75,14 +76,14 @@ that wants a login gets it here: mcpctl help authorization.
 		},
 	}
 	return a.withFlags(cmd, func(flags *pflag.FlagSet) {
-		listVar(flags, &o.include, "include", "use only the tools that this `glob` matches; repeatable")
-		listVar(flags, &o.exclude, "exclude", "leave out the tools that this `glob` matches; repeatable")
-		flags.BoolVar(&o.disabled, "disabled", false, "save it disabled")
-		flags.BoolVar(&o.noCheck, "no-check", false, "save it without contacting it")
-		flags.BoolVar(&o.replace, "replace", false, "replace an entry of that name")
-		flags.BoolVarP(&o.yes, "yes", "y", false, "do not ask; what does not work is not saved")
-		flags.StringVar(&o.fromJSON, "from-json", "", "add what this `JSON` describes; @FILE, or - for stdin")
-		flags.BoolVar(&o.allowLiteralSecret, "allow-literal-secret", false, "save a secret as it is written")
+		listVar(flags, &o.include, "include", "use only tools whose name matches this `glob`; repeatable")
+		listVar(flags, &o.exclude, "exclude", "leave out tools whose name matches this `glob`; repeatable")
+		flags.BoolVar(&o.disabled, "disabled", false, "save the server as disabled")
+		flags.BoolVar(&o.noCheck, "no-check", false, "save the server without connecting to it")
+		flags.BoolVar(&o.replace, "replace", false, "replace an existing server of that name")
+		flags.BoolVarP(&o.yes, "yes", "y", false, "do not ask; save only what works")
+		flags.StringVar(&o.fromJSON, "from-json", "", "add the servers in this `JSON`; @FILE reads a file, - reads stdin")
+		flags.BoolVar(&o.allowLiteralSecret, "allow-literal-secret", false, "save a secret in plain text")
 		share(flags, sharedKey, o.register)
 		for _, name := range []string{"header", "env", "cwd", "transport"} { // what an entry is made of
 			flags.Lookup(name).Annotations[sharedKey] = []string{ownUsage}
@@ -282,7 +283,7 @@ func (o *addOptions) checkHeaders() error {
 			if strings.EqualFold(name, "authorization") {
 				example = "Bearer ${TOKEN}"
 			}
-			return usagef("--header: %s: nothing after the colon: the shell has put an unset variable there", name).
+			return usagef("--header: %s: nothing after the colon: the shell expanded an unset variable", name).
 				hint("in single quotes mcpctl puts the variable in: --header '%s: %s'", name, example)
 		}
 	}
@@ -372,7 +373,7 @@ func (o *addOptions) named(cmd *cobra.Command, a *app, args []string) (config.Se
 		return fail(usagef("the server needs a name").hint("%s", a.corrected(args[0], nameFor(args[0]), toolargs.Quote(args[0]))))
 	case len(args) == 1:
 		name := toolargs.Quote(args[0])
-		return fail(usagef("what is %s? neither a URL nor a command is given", name).
+		return fail(usagef("%s: no URL and no command given", name).
 			hint("mcpctl add %s URL", name).hint("mcpctl add %s -- COMMAND ARG…", name))
 	case len(args) == 2 && isURL(args[1]):
 		server.Name, server.URL = args[0], args[1]

@@ -79,8 +79,8 @@ func (o *addOptions) afterFailure(ctx context.Context, a *app, server *config.Se
 		thenAgain:  {Label: "Try again"},
 		thenTarget: {Label: target},
 		thenValue:  {Label: value},
-		thenSave:   {Label: "Save it all the same"},
-		thenLeave:  {Label: "Leave, and save nothing"},
+		thenSave:   {Label: "Save it anyway"},
+		thenLeave:  {Label: "Cancel, and save nothing"},
 	})
 	if err != nil {
 		return false, err

@@ -61,10 +61,10 @@ func (f *answerFlags) register(flags *pflag.FlagSet) {
 }
 
 func (f *answerFlags) registerAnswers(flags *pflag.FlagSet) {
-	flags.StringVar(&f.elicit, "elicit", "", "what to do with a form or a page: the `action` accept, decline or cancel")
-	listVar(flags, &f.elicitSet, "elicit-set", "accept, with this `key=value` in the form; repeatable; values that are not given are the form's defaults")
-	flags.StringVar(&f.sampleWith, "sample-with", "", "run this `command` when a model is wanted: the request comes as JSON on its stdin; its stdout is the answer, text or a JSON object with content")
-	listVar(flags, &f.roots, "root", "let the server know of the directory `DIR`, or a file:// URI; DIR=NAME gives it a name; repeatable")
+	flags.StringVar(&f.elicit, "elicit", "", "how to answer a form or a page: the `action` accept, decline or cancel")
+	listVar(flags, &f.elicitSet, "elicit-set", "accept, with this `key=value` in the form; repeatable; other fields keep the form's defaults")
+	flags.StringVar(&f.sampleWith, "sample-with", "", "run this `command` when the server asks for a model: it gets the request as JSON on stdin and prints the answer, text or a JSON object with content")
+	listVar(flags, &f.roots, "root", "offer the directory `DIR`, or a file:// URI, to the server; DIR=NAME names it; repeatable")
 }
 
 // answers answers what the servers of a run ask.

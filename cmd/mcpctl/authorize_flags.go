@@ -37,23 +37,23 @@ type authFlags struct {
 // registerAuth registers the flags with the mark of the topic that explains them.
 func (f *authFlags) registerAuth(flags *pflag.FlagSet) {
 	mine := newFlags()
-	mine.Var(&f.auth, "auth", "log in `when`: auto (when asked to), none, oauth")
-	mine.StringVar(&f.clientID, "client-id", "", "the `id` of a client that the authorization server knows")
-	mine.StringVar(&f.clientSecret, "client-secret", "", "its secret: '${VAR}' or @FILE `secret`")
-	mine.StringVar(&f.clientMetadataURL, "client-metadata-url", "", "the `URL` of a document about the client")
-	mine.StringVar(&f.issuer, "oauth-issuer", "", "the authorization server, a `URL`, that the client belongs to")
-	listVar(mine, &f.scopes, "oauth-scope", "ask for this `scope`, not for the server's; repeatable")
-	mine.Var(&f.grant, "grant", "get tokens by this `grant`: code, client, jwt, enterprise")
-	mine.StringVar(&f.privateKey, "private-key", "", "sign as the client with the key in this PEM `file`")
-	mine.StringVar(&f.assertion, "assertion", "", "a signed statement, a JWT: '${VAR}' or @FILE `jwt`")
-	mine.StringVar(&f.redirectURI, "redirect-uri", "", "the `URI` that the client is registered with")
-	mine.Var(&f.redirectPort, "redirect-port", "the `port` for the browser's return (a free one unless set)")
-	mine.BoolVar(&f.dpop, "dpop", false, "bind tokens to a key (DPoP) also if nobody asks")
-	mine.StringVar(&f.idp.Issuer, "idp-issuer", "", "the `URL` of the organisation's identity provider")
-	mine.StringVar(&f.idp.TokenEndpoint, "idp-token-endpoint", "", "its token endpoint, a `URL`, if it describes none")
-	mine.StringVar(&f.idp.ClientID, "idp-client-id", "", "the `id` of mcpctl there")
-	mine.StringVar(&f.idp.ClientSecret, "idp-client-secret", "", "the secret for that: '${VAR}' or @FILE `secret`")
-	mine.StringVar(&f.idp.IDToken, "idp-id-token", "", "the person's ID token: '${VAR}' or @FILE `jwt`")
+	mine.Var(&f.auth, "auth", "log in `when`: auto (when the server asks), none, oauth (default auto)")
+	mine.StringVar(&f.clientID, "client-id", "", "client `ID` known to the authorization server")
+	mine.StringVar(&f.clientSecret, "client-secret", "", "the client's secret: '${VAR}' or @FILE `secret`")
+	mine.StringVar(&f.clientMetadataURL, "client-metadata-url", "", "`URL` of the client ID metadata document")
+	mine.StringVar(&f.issuer, "oauth-issuer", "", "`URL` of the authorization server that the client belongs to")
+	listVar(mine, &f.scopes, "oauth-scope", "ask for this `scope` instead of the server's; repeatable")
+	mine.Var(&f.grant, "grant", "get tokens with this `grant`: code, client, jwt, enterprise (default code)")
+	mine.StringVar(&f.privateKey, "private-key", "", "sign as the client with the private key in this PEM `file`")
+	mine.StringVar(&f.assertion, "assertion", "", "signed assertion, a JWT: '${VAR}' or @FILE `jwt`")
+	mine.StringVar(&f.redirectURI, "redirect-uri", "", "redirect `URI` that the client is registered with")
+	mine.Var(&f.redirectPort, "redirect-port", "`port` that the browser returns to (default a free one)")
+	mine.BoolVar(&f.dpop, "dpop", false, "bind tokens to a key (DPoP), even if the server does not ask")
+	mine.StringVar(&f.idp.Issuer, "idp-issuer", "", "`URL` of the organisation's identity provider")
+	mine.StringVar(&f.idp.TokenEndpoint, "idp-token-endpoint", "", "`URL` of its token endpoint, if it publishes no metadata")
+	mine.StringVar(&f.idp.ClientID, "idp-client-id", "", "client `ID` of mcpctl at the identity provider")
+	mine.StringVar(&f.idp.ClientSecret, "idp-client-secret", "", "the secret of that client: '${VAR}' or @FILE `secret`")
+	mine.StringVar(&f.idp.IDToken, "idp-id-token", "", "ID token of the person: '${VAR}' or @FILE `jwt`")
 	mine.VisitAll(func(flag *pflag.Flag) {
 		if usage, value, found := cutPlaceholder(flag.Usage); found {
 			flag.Usage, flag.Annotations = usage, map[string][]string{placeholderKey: {value}}
@@ -101,8 +101,8 @@ func (a *app) registerBrowser(commands ...*cobra.Command) {
 
 func registerBrowserOn(flags *pflag.FlagSet, f *loginFlags) {
 	mine := newFlags()
-	mine.BoolVar(&f.browser, "browser", false, "open a browser for a login also without a terminal")
-	mine.BoolVar(&f.noBrowser, "no-browser", false, "open none: show the URL, and take the answer pasted")
+	mine.BoolVar(&f.browser, "browser", false, "open a browser for a login even without a terminal")
+	mine.BoolVar(&f.noBrowser, "no-browser", false, "open no browser: print the URL, and ask for the address it ends at")
 	mine.VisitAll(func(flag *pflag.Flag) {
 		mark(flag, sharedKey, authUsage)
 		flags.AddFlag(flag)
@@ -147,7 +147,7 @@ func (v *grantValue) Set(s string) error {
 	case "enterprise_managed", "enterprise", "enterprise_managed_authorization", "ema", "xaa", "id_jag", "token_exchange":
 		*v = grantValue(config.GrantEnterprise)
 	default:
-		return fmt.Errorf("%q is no grant; write %s", s, strings.Join(grantNames(), ", "))
+		return fmt.Errorf("%q is not a grant; write %s", s, strings.Join(grantNames(), ", "))
 	}
 	return nil
 }
@@ -161,7 +161,7 @@ type portValue int
 func (v *portValue) Set(s string) error {
 	n, err := strconv.Atoi(s)
 	if err != nil || n < 1 || n > 65535 {
-		return fmt.Errorf("%q is no port: a number from 1 to 65535", s)
+		return fmt.Errorf("%q is not a port: write a number from 1 to 65535", s)
 	}
 	*v = portValue(n)
 	return nil
@@ -269,7 +269,7 @@ func (k authKey) written(value string) (string, error) {
 	file, isFile := strings.CutPrefix(value, "@")
 	switch {
 	case value == "":
-		return "", usagef("--%s: the value is empty: perhaps the shell has put an unset variable there", k.flag)
+		return "", usagef("--%s: the value is empty: perhaps the shell expanded an unset variable", k.flag)
 	case k.flag == "private-key":
 		if strings.Contains(value, "-----BEGIN ") {
 			return "", usagef("--private-key wants the name of a file, not the key: others can see the words of a command line").hint("--private-key FILE")

@@ -39,23 +39,23 @@ func newCallCmd(a *app) *cobra.Command {
 		Use:   "call SERVER TOOL [ARG...]",
 		Short: "Call a tool of a server",
 		Long: `Call a tool. An argument is key=value, typed by the tool's schema, or key:=JSON;
-mcpctl help arguments tells the rest. What the tool returns goes to stdout, and
-its error to stderr with exit code 5.
+mcpctl help arguments explains the rest. The result goes to stdout. If the tool
+reports an error, that goes to stderr, with exit code 5.
 
-Text comes as the server sent it, on a terminal without control characters;
-structured content comes as JSON where there is no text. An image is shown where
-the terminal can, with a line about it; of other images, of audio and of files
-there is the line. --save writes images, audio and resources into files, which
-are named after their URIs; text and structured content stay on stdout.
---max-chars cuts text; with -o json base64, too, but no structured content.
+Text is printed as the server sent it, on a terminal without control characters.
+Structured content is printed as JSON if there is no text. Images are shown if
+the terminal can; other images, audio and files are described in one line each.
+--save writes images, audio and resources to files named after their URIs; text
+and structured content still go to stdout. --max-chars cuts text and, with -o
+json, base64, but not structured content.
 
-A call whose outcome is not known is repeated only if the tool says that this
-does no harm, or with --retry-unsafe.
+A call whose outcome is unknown is repeated only if the tool declares that this
+is harmless, or with --retry-unsafe.
 
-A server may make a task of a call that takes long. It is waited for, and
-cancelled with Ctrl-C or when a limit runs out. --detach leaves it to the
-server, prints its id, and ends: mcpctl task picks it up. The session stays open
-at the server then, since the task may belong to it.`,
+A server may turn a long call into a task. mcpctl waits for it, and cancels it
+on Ctrl-C or when a time limit runs out. --detach leaves the task to the server,
+prints its ID and exits; mcpctl task picks it up later. The session then stays
+open at the server, because the task may belong to it.`,
 		Example: `  mcpctl call demo add a=1 b=2
   mcpctl call demo weather city='New York' --jq .result.structuredContent
   mcpctl call --stdio 'npx -y @example/notes' search --args @query.json`,
@@ -63,14 +63,14 @@ at the server then, since the task may belong to it.`,
 		RunE:              func(cmd *cobra.Command, args []string) error { return o.run(cmd, a, args) },
 	}
 	return a.withFlags(cmd, func(flags *pflag.FlagSet) {
-		flags.StringVar(&o.args, "args", "", "all arguments as one `JSON` object, or @FILE, or -")
+		flags.StringVar(&o.args, "args", "", "all arguments as one `JSON` object; @FILE reads a file, - reads stdin")
 		flags.StringVarP(&o.args, "data", "d", "", "the same as --args")
 		_ = flags.MarkHidden("data") // it is defined in the line before
-		flags.BoolVar(&o.noValidate, "no-validate", false, "send what is written, whatever the schema says")
-		flags.BoolVar(&o.dryRun, "dry-run", false, "show the arguments, and call nothing")
+		flags.BoolVar(&o.noValidate, "no-validate", false, "send the arguments without checking them against the schema")
+		flags.BoolVar(&o.dryRun, "dry-run", false, "print the arguments, and call nothing")
 		flags.BoolVar(&o.retryUnsafe, "retry-unsafe", false, "repeat a call that may have been executed")
-		flags.StringVar(&o.save, "save", "", "save images, audio and resources in the directory `DIR`")
-		flags.BoolVar(&o.detach, "detach", false, "run it as a task, print the task's id, and do not wait")
+		flags.StringVar(&o.save, "save", "", "save images, audio and resources in this directory `DIR`")
+		flags.BoolVar(&o.detach, "detach", false, "run the call as a task, print the task's ID, and do not wait")
 		o.contentFlags.register(a, cmd)
 		o.interactionFlags.register(flags)
 		o.serverFlags.register(flags)

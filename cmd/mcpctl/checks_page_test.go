@@ -17,15 +17,16 @@ func TestChecksPage(t *testing.T) {
 	var b strings.Builder
 	b.WriteString(`# The checks of doctor
 
-` + "`mcpctl doctor`" + ` walks the road that a request takes to a server, and makes these checks, in this order. What a check needs
-must have passed before, else it is skipped with that reason. A check that does not apply (TLS for a local process) is left
-out. ` + "`mcpctl doctor --explain CHECK`" + ` shows one of these entries; ` + "`--only`" + ` and ` + "`--skip`" + ` take a check or a whole stage, which is
-the part before the dot. [findings.md](findings.md) shows what each finds.
+For anyone who wants to know what a check of ` + "`mcpctl doctor`" + ` means, and how to fix what it found. The checks run in this
+order, which is that of a request on its way to the server. If a check that another one needs has not passed, the other is skipped,
+and says so. A check that does not apply (TLS for a local process) is left out. ` + "`mcpctl doctor --explain CHECK`" + ` prints one of
+these entries. ` + "`--only`" + ` and ` + "`--skip`" + ` take a check, or a whole stage, the part before the dot. [findings.md](findings.md) shows
+what the checks find for some hundred faults.
 
-This page is made from the list in package probe: ` + "`go test ./cmd/mcpctl -run TestChecksPage -update`" + `.
+<!-- Generated from package probe: go test ./cmd/mcpctl -run TestChecksPage -update -->
 `)
 	for _, c := range probe.Checks() {
-		fmt.Fprintf(&b, "\n## %s\n\nPasses when: %s.\n\n%s\n\n**To mend it:** %s\n", c.ID, c.Title, escapeHTML(oneParagraph(c.Why)), escapeHTML(oneParagraph(c.Remedy)))
+		fmt.Fprintf(&b, "\n## %s\n\nPasses when: %s.\n\n%s\n\n**Fix:** %s\n", c.ID, c.Title, escapeHTML(oneParagraph(c.Why)), escapeHTML(oneParagraph(c.Remedy)))
 		if len(c.Needs) > 0 {
 			fmt.Fprintf(&b, "\nNeeds: `%s`.\n", strings.Join(c.Needs, "`, `"))
 		}

@@ -30,11 +30,13 @@ func newCompleteCmd(a *app) *cobra.Command {
 	var o completeOptions
 	cmd := &cobra.Command{
 		Use:   "complete SERVER --prompt NAME ARG=PREFIX | complete SERVER --resource URI ARG=PREFIX",
-		Short: "Ask a server how an argument may be completed",
-		Long: `Ask a server which values an argument of a prompt, or a variable of a resource
-template, may have that begin with PREFIX. They are printed one a line.
+		Short: "Ask a server for possible values of an argument",
+		Long: `Ask a server for the possible values of an argument of a prompt, or of a
+variable of a resource template, that begin with PREFIX. They are printed one
+per line.
 
---context gives the values of other arguments, on which they may depend.`,
+--context passes the values of other arguments that the completion may depend
+on.`,
 		Example: `  mcpctl complete demo --prompt greet style=p
   mcpctl complete demo --resource 'demo://notes/{number}' number=
   mcpctl complete search --prompt find --context team=infra person=`,
@@ -42,12 +44,17 @@ template, may have that begin with PREFIX. They are printed one a line.
 		RunE:              func(cmd *cobra.Command, args []string) error { return o.run(cmd, a, args) },
 	}
 	return a.withFlags(cmd, func(flags *pflag.FlagSet) {
-		flags.StringVar(&o.prompt, "prompt", "", "the argument is one of this prompt, by its `NAME`")
-		flags.StringVar(&o.resource, "resource", "", "the argument is a variable of this template, by its `URI`")
-		listVar(flags, &o.context, "context", "the value of another argument, `KEY=VALUE`; repeatable")
-		flags.BoolVar(&o.noValidate, "no-validate", false, "ask, whatever the server lists")
+		flags.StringVar(&o.prompt, "prompt", "", "complete an argument of the prompt with this `NAME`")
+		flags.StringVar(&o.resource, "resource", "", "complete a variable of the resource template with this `URI`")
+		listVar(flags, &o.context, "context", "value of another argument, `KEY=VALUE`; repeatable")
+		flags.BoolVar(&o.noValidate, "no-validate", false, "ask even if the server does not list the argument")
 		o.interactionFlags.register(flags)
 		o.serverFlags.register(flags)
+		a.completeFlagWith(cmd, "prompt", a.completeAsked(promptKind().method, func(offers []session.Offer) []cobra.Completion {
+			words, _ := completePrompt(offers, nil, "", false)
+			return words
+		}))
+		a.completeFlagWith(cmd, "resource", a.completeAsked(templateKind().method, completeURI))
 	})
 }
 
@@ -153,7 +160,7 @@ func (o *completeOptions) run(cmd *cobra.Command, a *app, args []string) error {
 	case byPrompt && byResource:
 		return usagef("--prompt and --resource: choose one").hint("%s", usageLine(cmd))
 	case !byPrompt && !byResource:
-		return usagef("whose argument? name it with --prompt NAME or --resource URI").hint("%s", usageLine(cmd))
+		return usagef("name the prompt or the template: --prompt NAME or --resource URI").hint("%s", usageLine(cmd))
 	case byPrompt && o.prompt == "", byResource && o.resource == "":
 		return usagef("--prompt or --resource: the name is empty")
 	case len(rest) == 0:

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/spf13/cobra"
 
 	"github.com/mcpctl/mcpctl/internal/iostreams"
@@ -16,9 +17,9 @@ func newCompletionCmd() *cobra.Command {
 	shells := []string{"bash", "zsh", "fish", "powershell"}
 	return &cobra.Command{
 		Use:   "completion SHELL",
-		Short: "Print the completion script of a shell",
+		Short: "Print the shell completion script",
 		Long: `Print the completion script of a shell: bash, zsh, fish or powershell. Load it
-in the shell's start file.`,
+in the shell's startup file.`,
 		Example: `  source <(mcpctl completion bash)       # in ~/.bashrc
   mcpctl completion zsh > "${fpath[1]}/_mcpctl"
   mcpctl completion fish > ~/.config/fish/completions/mcpctl.fish`,
@@ -143,9 +144,16 @@ func completeFlag(name string) cobra.CompletionFunc {
 		return cobra.FixedCompletions(append(logLevels(), logOff), cobra.ShellCompDirectiveNoFileComp|cobra.ShellCompDirectiveKeepOrder)
 	case "config", "ca-file", "cert-file", "key-file", "private-key", "trace", "smoke", "baseline", "write-baseline", "file":
 		return cobra.FixedCompletions(nil, cobra.ShellCompDirectiveDefault) // names of files
-	case "cwd", "save":
+	case "save":
+		return func(cmd *cobra.Command, _ []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+			if cmd.Name() == "read" { // one file, or a directory for it
+				return nil, cobra.ShellCompDirectiveDefault
+			}
+			return nil, cobra.ShellCompDirectiveFilterDirs
+		}
+	case "cwd", "root":
 		return cobra.FixedCompletions(nil, cobra.ShellCompDirectiveFilterDirs)
-	case "args", "data":
+	case "args", "data", "from-json":
 		return func(_ *cobra.Command, _ []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
 			if strings.HasPrefix(word, "@") {
 				return nil, cobra.ShellCompDirectiveDefault
@@ -168,6 +176,18 @@ func completeFlag(name string) cobra.CompletionFunc {
 		return fixed("Authorization: Bearer ${TOKEN}", "X-Api-Key: ${API_KEY}")
 	case "color":
 		return fixed(colorNames()...)
+	case "protocol":
+		return fixed(append([]string{"auto"}, mcp.SupportedProtocolVersions()...)...)
+	case "proxy":
+		return fixed("none", "http://", "socks5://")
+	case "elicit":
+		return fixed(actionAccept, actionDecline, actionCancel)
+	case "fail-on":
+		return fixed("breaking", "risky", "any")
+	case "lines":
+		return fixed("all")
+	case "http":
+		return fixed("127.0.0.1:8080", "127.0.0.1:0")
 	case "only", "skip":
 		return fixed(checkWords(true)...)
 	case "explain":

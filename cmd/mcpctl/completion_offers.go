@@ -130,3 +130,15 @@ func (a *app) completeCompletion(o *completeOptions) cobra.CompletionFunc {
 		return completePrompt(a.rememberedOffers(cmd, server, promptKind().method), []string{o.prompt}, word, true)
 	})
 }
+
+// completeAsked completes the flags --prompt and --resource of complete by what is remembered of the server before them.
+func (a *app) completeAsked(method string, words func([]session.Offer) []cobra.Completion) cobra.CompletionFunc {
+	return func(cmd *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		if len(args) > 0 {
+			if server, ok := a.completedServer(cmd, args[0]); ok {
+				return words(a.rememberedOffers(cmd, server, method)), cobra.ShellCompDirectiveNoFileComp
+			}
+		}
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+}

@@ -20,8 +20,8 @@ func newConfigCmd(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "config COMMAND",
 		Short: "Find, check and edit the configuration file",
-		Long: `Find, check and edit the configuration file. What may be in it: mcpctl help
-config.`,
+		Long: `Find, check and edit the configuration file. mcpctl help config explains its
+keys.`,
 		Example: "  mcpctl config path\n  mcpctl config validate\n  mcpctl config edit",
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
@@ -96,9 +96,9 @@ func newConfigSchemaCmd(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "schema",
 		Short: "Print the JSON Schema of the configuration file",
-		Long: `Print the JSON Schema (2020-12) of the configuration file. Editors complete and
-check keys with it; for those with yaml-language-server, the head of the file
-is "# yaml-language-server: $schema=" and the name of the schema's file.`,
+		Long: `Print the JSON Schema (2020-12) of the configuration file. Editors use it to
+complete and check keys. For yaml-language-server, the first line of the
+configuration is "# yaml-language-server: $schema=" and the schema's file name.`,
 		Example: "  mcpctl config schema >mcpctl.schema.json",
 		Args:    noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -134,11 +134,11 @@ type problemBody struct {
 func newConfigValidateCmd(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "validate [FILE]",
-		Short: "Check the configuration, and show all that is wrong",
-		Long: `Check the configuration, or another file, and show all that is wrong in it, with
-its place. Nothing is started or contacted. FILE may be another client's; - is
-standard input. The exit code is 2 when something is wrong. A variable that is
-not set is a note.`,
+		Short: "Check the configuration, and show all errors",
+		Long: `Check the configuration, or another file, and show all errors with line and
+column. No server is started or contacted. FILE may be another client's; - is
+stdin. The exit code is 2 if there are errors. A variable that is not set is
+only a note.`,
 		Example: "  mcpctl config validate\n  mcpctl config validate .mcp.json -o json",
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 1 {

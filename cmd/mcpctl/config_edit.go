@@ -38,8 +38,9 @@ func newConfigEditCmd(a *app) *cobra.Command {
 		Use:   "edit",
 		Short: "Edit the configuration file, and check it before saving",
 		Long: `Edit a copy of the configuration file in VISUAL, EDITOR or the platform's
-editor. It is checked and then saved as a whole; with a mistake in it you are
-asked whether to edit again. A copy that was not saved is kept, and named.`,
+editor. The copy is checked and then replaces the file; if it has errors, you
+are asked whether to edit again. A copy that was not saved is kept, and its name
+is printed.`,
 		Example: "  mcpctl config edit\n  EDITOR='code --wait' mcpctl config edit",
 		Args:    noArgs,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return a.editConfig(cmd.Context()) },

@@ -23,7 +23,7 @@ type contentFlags struct {
 }
 
 func (f *contentFlags) register(a *app, cmd *cobra.Command) {
-	cmd.Flags().Var((*numberValue)(&f.maxChars), "max-chars", "cut what comes back to `N` characters")
+	cmd.Flags().Var((*numberValue)(&f.maxChars), "max-chars", "print at most `N` characters of the result")
 	f.imageFlags.register(a, cmd)
 }
 

@@ -22,7 +22,7 @@ func (a *app) allowDangers(ctx context.Context, s config.Server, yes bool) error
 	if !a.tellDangers(s) || yes || !a.canPrompt() {
 		return nil
 	}
-	start, err := a.asker().Confirm(ctx, "Start it all the same?")
+	start, err := a.asker().Confirm(ctx, "Start it anyway?")
 	switch {
 	case err != nil:
 		return err

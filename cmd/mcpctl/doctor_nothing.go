@@ -33,7 +33,7 @@ func (a *app) nothingToExamine(ctx context.Context) error {
 	case c != nil && a.global.config != "" && len(c.Servers) == 0:
 		return usagef("%s: there is no server to examine below a key \"servers\", or \"mcpServers\" as other clients call it", c.Path)
 	}
-	e := usagef("there is no enabled server to examine")
+	e := usagef("there is no enabled server to check")
 	if c != nil && len(c.Servers) > 0 {
 		e.hint("for once: --include-disabled")
 	}

@@ -30,9 +30,9 @@ type operatorFlags struct {
 }
 
 func (o *operatorFlags) register(flags *pflag.FlagSet) {
-	flags.Var((*numberValue)(&o.connections), "connections", "try the session on `N` new connections at once (default 8)")
-	flags.Var(&o.idle, "idle", "be silent for this `time`, then use the session again")
-	flags.BoolVar(&o.eachAddress, "each-address", false, "judge each address of the host by itself")
+	flags.Var((*numberValue)(&o.connections), "connections", "use the session on `N` new connections at once (default 8)")
+	flags.Var(&o.idle, "idle", "send nothing for this `time`, then use the session again")
+	flags.BoolVar(&o.eachAddress, "each-address", false, "check each IP address of the host separately")
 }
 
 func (o *operatorFlags) check(flags *pflag.FlagSet) error {

@@ -38,7 +38,7 @@ type reportFile struct {
 }
 
 func (o *doctorOutputs) register(flags *pflag.FlagSet) {
-	listVar(flags, &o.words, "report", "also write `FORMAT=FILE`, as junit=r.xml; repeatable")
+	listVar(flags, &o.words, "report", "also write a report, `FORMAT=FILE`, such as junit=r.xml; repeatable")
 }
 
 // doctorFormatNames are the values of --output that doctor has.
@@ -160,7 +160,7 @@ func parseReport(word string) (reportFile, error) {
 	format, known := render.FindDoctorFormat(name)
 	switch {
 	case !ok:
-		return reportFile{}, usagef("--report %s: it wants FORMAT=FILE", word).hint("--report junit=report.xml")
+		return reportFile{}, usagef("--report %s: write FORMAT=FILE", word).hint("--report junit=report.xml")
 	case !known:
 		names := doctorFormatNames()
 		e := usagef("--report %s: the formats are %s", word, strings.Join(names, ", "))

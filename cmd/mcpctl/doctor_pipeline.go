@@ -35,11 +35,11 @@ type pipelineOptions struct {
 }
 
 func (o *pipelineOptions) register(flags *pflag.FlagSet) {
-	flags.StringVar(&o.smoke, "smoke", "", "make the calls that are in this `file`, too")
-	flags.StringVar(&o.baseline, "baseline", "", "compare what the server offers with this `file`")
-	flags.StringVar(&o.writeBaseline, "write-baseline", "", "write what the server offers to this `file`")
-	flags.Var(&o.failOn, "fail-on", "least `grade` that fails: breaking (default), risky, any")
-	flags.Var(&o.deadline, "deadline", "end the whole run after this `time`")
+	flags.StringVar(&o.smoke, "smoke", "", "also make the calls in this `file`")
+	flags.StringVar(&o.baseline, "baseline", "", "compare what the server offers with the baseline in this `file`")
+	flags.StringVar(&o.writeBaseline, "write-baseline", "", "save what the server offers as the baseline in this `file`")
+	flags.Var(&o.failOn, "fail-on", "lowest `grade` of change that fails: breaking, risky, any (default breaking)")
+	flags.Var(&o.deadline, "deadline", "end the whole run after this `time` (default the sum of all limits)")
 }
 
 // gradeValue is the flag --fail-on.
@@ -52,7 +52,7 @@ func (v *gradeValue) Set(s string) error {
 	grades := map[string]baseline.Grade{"breaking": baseline.Breaking, "risky": baseline.Risky, "any": baseline.Benign}
 	grade, ok := grades[s]
 	if !ok {
-		return fmt.Errorf("%q is none of breaking, risky, any", s)
+		return fmt.Errorf("%q is not one of breaking, risky, any", s)
 	}
 	v.grade, v.word = grade, s
 	return nil

@@ -61,14 +61,14 @@ func doctorStdioFaults() map[string]stdioFault {
 		"stdio-ignore-eof":     warns("shutdown.close"),
 		"stdio-grandchild":     warns("shutdown.close"),
 		"stdio-ignore-term":    warns("shutdown.close"),
-		"stdio-env-required":   ended(`exit status 78: it wants the variable FAULTLAB_TOKEN`),
-		"stdio-wants-variable": ended(`exit status 1: it wants the variable FAULTLAB_API_KEY, which is not set`, `--env FAULTLAB_API_KEY`),
+		"stdio-env-required":   ended(`exit status 78: it needs the variable FAULTLAB_TOKEN`),
+		"stdio-wants-variable": ended(`exit status 1: it needs the variable FAULTLAB_API_KEY, which is not set`, `--env FAULTLAB_API_KEY`),
 		"stdio-http-server":    noFrames(silent(`it says that it serves HTTP at http://127\.0\.0\.1:3939/mcp`, `mcpctl doctor http://127\.0\.0\.1:3939/mcp`)),
 		"stdio-exit-0":         quiet,
 		"stdio-usage":          ended(`exit status 2: it does not know the argument --stdio`, `--help`),
 		"stdio-buffered":       noFrames(silent(`its answer came only when its standard input had ended`, `PYTHONUNBUFFERED`)),
 		"stdio-utf16":          noFrames(silent(`its standard output is UTF-16`, `"\{"jsonrpc":"2\.0"`)),
-		"stdio-port-taken":     ended(`exit status 1: port 3000, which it wants, is taken by another process`),
+		"stdio-port-taken":     ended(`exit status 1: port 3000 is used by another process`),
 
 		// Starting, versions and capabilities.
 		"init-never":            noFrames(silent()),

@@ -72,9 +72,9 @@ func newRemoveCmd(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "remove NAME...",
 		Short: "Remove servers from the configuration",
-		Long: `Remove servers from the configuration. On a terminal it asks first; elsewhere it
-wants --yes. Quoted globs may stand for several. A login is kept: mcpctl logout
-forgets it.`,
+		Long: `Remove servers from the configuration. On a terminal it asks first; otherwise it
+needs --yes. Quoted globs match several servers. A login is kept: mcpctl logout
+removes it.`,
 		Example:           "  mcpctl remove notes\n  mcpctl remove notes search --yes",
 		Aliases:           []string{"rm"},
 		Args:              someNames,
@@ -104,7 +104,7 @@ func (o *removeOptions) run(cmd *cobra.Command, a *app, args []string) error {
 		sure, err := a.asker().Confirm(cmd.Context(), fmt.Sprintf("Remove %s from %s?", strings.Join(args, ", "), path))
 		switch {
 		case errors.Is(err, prompt.ErrNobody):
-			return usagef("nobody is asked here, so nothing was removed").hint("%s", a.inserted(cmd, "--yes"))
+			return usagef("there is no terminal to ask on, so nothing was removed").hint("%s", a.inserted(cmd, "--yes"))
 		case err != nil:
 			return err
 		case !sure:
@@ -126,7 +126,7 @@ func newEnableCmd(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:               "enable NAME...",
 		Short:             "Enable servers",
-		Long:              "Enable servers. Quoted globs may stand for several.",
+		Long:              "Enable servers. Quoted globs match several servers.",
 		Example:           "  mcpctl enable notes\n  mcpctl enable 'prod-*'",
 		Args:              someNames,
 		ValidArgsFunction: a.completeEntries(1 << 10),
@@ -138,8 +138,8 @@ func newDisableCmd(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "disable NAME...",
 		Short: "Disable servers without removing them",
-		Long: `Disable servers without removing them: they are contacted only with
---include-disabled. Quoted globs may stand for several.`,
+		Long: `Disable servers without removing them: they are used only with
+--include-disabled. Quoted globs match several servers.`,
 		Example:           "  mcpctl disable notes\n  mcpctl disable 'staging-*'",
 		Args:              someNames,
 		ValidArgsFunction: a.completeEntries(1 << 10),

@@ -258,7 +258,7 @@ func classifyBare(err error, interrupted bool) (failure, bool) {
 			f.addHint("nothing was saved; to save it without contacting it: --no-check; then: " + f.login)
 		default:
 			f.forgetLogin()
-			f.addHint("nothing was saved; to save it all the same: --no-check")
+			f.addHint("nothing was saved; to save it anyway: --no-check")
 		}
 		return f, true
 	case errors.As(err, &login):

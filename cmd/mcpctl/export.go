@@ -32,20 +32,21 @@ func newExportCmd(a *app) *cobra.Command {
 	var o exportOptions
 	cmd := &cobra.Command{
 		Use:   "export --to CLIENT [NAME...]",
-		Short: "Write servers for another client",
-		Long: `Write servers in another client's format: all, or those that are named. Quoted
-globs may stand for several. A file with them is printed; with --write they are
-merged into the client's own file, or into that of --file, in which all else
-stays as it is. On a terminal it asks first; elsewhere it wants --yes.
+		Short: "Export servers to another client",
+		Long: `Write servers in another client's format: all of them, or those that are named.
+Quoted globs match several servers. The result is printed; with --write it is
+merged into the client's own file, or into that of --file, and everything else
+in that file stays as it is. On a terminal it asks first; otherwise it needs
+--yes.
 
-What an entry says and the client has no place for is told on stderr. Variables
-are written in the client's way, and their values are never looked at. Secrets
-that are written out are refused without --allow-literal-secret. A server of
-the same name that is different stays, unless --replace is given.
+Settings that the client does not support are reported on stderr. Variables are
+written in the client's syntax, and their values are never read. Secrets in
+plain text are refused without --allow-literal-secret. A different server of the
+same name is kept, unless --replace is given.
 
-With -o json there are client, path (with --write) or text, and lists: added
-and replaced (names), skipped (name, reason, message), losses (server, key,
-message).`,
+With -o json the keys are client, path (with --write) or text, and the lists
+added and replaced (names), skipped (name, reason, message) and losses (server,
+key, message).`,
 		Example: `  mcpctl export --to vscode > .vscode/mcp.json
   mcpctl export --to cursor notes 'git*' --write
   mcpctl export --to claude-code --write --file .mcp.json --dry-run`,
@@ -54,13 +55,13 @@ message).`,
 		RunE:              func(cmd *cobra.Command, args []string) error { return o.run(cmd, a, args) },
 	}
 	return a.withFlags(cmd, func(flags *pflag.FlagSet) {
-		flags.StringVar(&o.to, "to", "", "write for this `client`: cursor, vscode …")
-		flags.BoolVar(&o.write, "write", false, "merge them into the client's own file")
-		flags.StringVar(&o.file, "file", "", "with --write: merge them into this `file`")
+		flags.StringVar(&o.to, "to", "", "write the format of this `client`: cursor, vscode …")
+		flags.BoolVar(&o.write, "write", false, "merge the servers into the client's own file")
+		flags.StringVar(&o.file, "file", "", "with --write: merge the servers into this `file`")
 		flags.BoolVarP(&o.yes, "yes", "y", false, "do not ask")
-		flags.BoolVar(&o.dryRun, "dry-run", false, "with --write: show what would be done, and write nothing")
-		flags.BoolVar(&o.replace, "replace", false, "with --write: replace servers that are different")
-		flags.BoolVar(&o.allowLiteralSecret, "allow-literal-secret", false, "copy secrets as they are written")
+		flags.BoolVar(&o.dryRun, "dry-run", false, "with --write: show what would change, and write nothing")
+		flags.BoolVar(&o.replace, "replace", false, "with --write: replace servers that differ")
+		flags.BoolVar(&o.allowLiteralSecret, "allow-literal-secret", false, "copy secrets in plain text")
 	})
 }
 
@@ -171,7 +172,7 @@ func (o *exportOptions) format(a *app) (config.Format, error) {
 			return config.Format{}, usagef("--to %s: %s's files are read, but not written; those of %s are", o.to, f.Title, list)
 		}
 	}
-	e := usagef("--to: no client is known as %q; known are %s", o.to, list)
+	e := usagef("--to: unknown client %q; known are %s", o.to, list)
 	for _, near := range config.Near(o.to, known) {
 		e.hint("--to %s", near)
 	}
@@ -262,7 +263,7 @@ func (o *exportOptions) consent(cmd *cobra.Command, a *app, f config.Format, pat
 	sure, err := a.asker().Confirm(cmd.Context(), fmt.Sprintf("%s in %s's file %s?", what, f.Title, render.OneLine(a.short(path))))
 	switch {
 	case errors.Is(err, prompt.ErrNobody):
-		return usagef("nobody is asked here, so nothing was written").hint("%s", a.inserted(cmd, "--yes"))
+		return usagef("there is no terminal to ask on, so nothing was written").hint("%s", a.inserted(cmd, "--yes"))
 	case err != nil:
 		return err
 	case !sure:

@@ -72,10 +72,10 @@ func configFaults() []configFault {
 			{do: "doctor", out: []string{`^ok   PASS`}},
 		}},
 		{"config-dup-key", []configRun{
-			{do: "list", class: "config", says: []string{`config\.json:5:5: the server "same" is there twice, in lines 3 and 5`, `rename or remove one`}},
-			{do: "tools other", class: "config", says: []string{`"same" is there twice`}},
-			{do: "call same echo text=hi", class: "config", says: []string{`"same" is there twice`}},
-			{do: "doctor", class: "config", says: []string{`"same" is there twice`}},
+			{do: "list", class: "config", says: []string{`config\.json:5:5: the server "same" is defined twice, in lines 3 and 5`, `rename or remove one`}},
+			{do: "tools other", class: "config", says: []string{`"same" is defined twice`}},
+			{do: "call same echo text=hi", class: "config", says: []string{`"same" is defined twice`}},
+			{do: "doctor", class: "config", says: []string{`"same" is defined twice`}},
 		}},
 		{"config-env-unset", []configRun{
 			{do: "list", out: []string{`^web\thttp`}},

@@ -99,7 +99,7 @@ func httpStatusFaults() []faultCase {
 			},
 		}},
 		{name: "http-406-accept", runs: append(fine(), alike(faultRun{
-			do: " -H 'Accept: */*'", class: "connect", says: []string{`406`, `Client must accept both`},
+			do: " -H 'Accept: */*'", class: "connect", says: []string{`406`, `Client must accept both`, `leave out the header Accept`},
 			why: "A header that the user gave is sent as it was given.",
 		})...)},
 		{name: "http-500-call", runs: []faultRun{
@@ -315,7 +315,7 @@ func listingFaults() []faultCase {
 		}},
 		{name: "page-empty-cursor-legit", runs: []faultRun{{do: list, tools: 5}, {do: "call SERVER p2_a", out: []string{`^ok$`}}}},
 		{name: "schema-anyof-root", runs: []faultRun{
-			{do: list, out: []string{`tagged`}, says: []string{`"tagged": its inputSchema has no type`}},
+			{do: list, out: []string{`tagged`}, says: []string{`"tagged": its inputSchema has anyOf and no type`}},
 			{do: "call SERVER tagged kind=a n:=1", out: []string{`"kind":"a"`, `"n":1\b`}},
 			{do: `call SERVER tagged '{"kind":"a","n":1}'`, out: []string{`"kind":"a"`, `"n":1\b`}},
 		}},
@@ -372,7 +372,7 @@ func stdioFaults() []faultCase {
 		{name: "stdio-ignore-term", runs: alike(faultRun{tells: []string{`ended with SIGKILL after`}})},
 		{name: "stdio-slow-exit", runs: alike(faultRun{logged: "clean_exit"})},
 		{name: "stdio-wants-variable", runs: slices.Concat(
-			alike(faultRun{class: "connect", says: []string{`exit status 1\b`, `it wants the variable FAULTLAB_API_KEY, which is not set`}}),
+			alike(faultRun{class: "connect", says: []string{`exit status 1\b`, `it needs the variable FAULTLAB_API_KEY, which is not set`}}),
 			alike(faultRun{do: " --env FAULTLAB_API_KEY=s3cret"}),
 		)},
 		{name: "stdio-http-server", runs: alike(faultRun{
@@ -388,7 +388,7 @@ func stdioFaults() []faultCase {
 		{name: "stdio-utf16", runs: alike(faultRun{
 			do: " --connect-timeout 2s", class: "timeout", limit: 2 * time.Second, says: []string{`UTF-16`},
 		})},
-		{name: "stdio-port-taken", runs: alike(faultRun{class: "connect", says: []string{`port 3000, which it wants, is taken by another process`}})},
+		{name: "stdio-port-taken", runs: alike(faultRun{class: "connect", says: []string{`port 3000 is used by another process`}})},
 	}
 }
 

@@ -24,7 +24,7 @@ func (a *app) registerFrom(commands ...*cobra.Command) {
 
 func (a *app) registerFromOn(flags *pflag.FlagSet) {
 	share(flags, sharedKey, func(flags *pflag.FlagSet) {
-		flags.StringVar(&a.global.from, "from", "", "take the servers that this `client` has: cursor, vscode …")
+		flags.StringVar(&a.global.from, "from", "", "use the servers configured in this `client`: cursor, vscode …")
 	})
 }
 
@@ -64,7 +64,7 @@ func (a *app) client() (config.Format, string, error) {
 		found = there
 	}
 	if len(found) == 0 {
-		e := usagef("--from: no client is known as %q; known are %s", word, strings.Join(clientNames(), ", "))
+		e := usagef("--from: unknown client %q; known are %s", word, strings.Join(clientNames(), ", "))
 		for _, near := range config.Near(word, clientNames()) {
 			e.hint("--from %s", near)
 		}

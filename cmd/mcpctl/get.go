@@ -20,9 +20,9 @@ import (
 func newGetCmd(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "get NAME",
-		Short: "Show one entry, and where its values come from",
-		Long: `Show one entry of the configuration with each value in force and where it comes
-from. Secrets are masked; variables are shown by their name.`,
+		Short: "Show one server, and where its values come from",
+		Long: `Show one server of the configuration, with each value in effect and where it
+comes from. Secrets are masked; variables are shown by name.`,
 		Example: `  mcpctl get notes
   mcpctl get notes --jq .values.connect_timeout.source`,
 		Aliases:           []string{"show", "describe"},

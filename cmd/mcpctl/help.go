@@ -28,13 +28,13 @@ type topic struct {
 func topics() []topic {
 	return []topic{
 		{"arguments", "How to write arguments of tools, prompts and templates", written(topicArguments)},
-		{"authorization", "Logins, and the flags for them", topicAuthorization},
-		{"checks", "What doctor looks at, in its order", topicChecks},
-		{"config", "The configuration file", written(topicConfig)},
-		{"connecting", "How to say which server, and the flags to reach it", topicConnecting},
-		{"environment", "The variables that mcpctl reads", written(topicEnvironment)},
+		{"authorization", "Logins, tokens, and the flags for them", topicAuthorization},
+		{"checks", "The checks of doctor, in order", topicChecks},
+		{"config", "The configuration file and its keys", written(topicConfig)},
+		{"connecting", "How to name a server, and the flags for the connection", topicConnecting},
+		{"environment", "The environment variables that mcpctl reads", written(topicEnvironment)},
 		{"exit-codes", "What the exit codes mean", written(topicExitCodes)},
-		{"limits", "How long things may take, and where that is set", topicLimits},
+		{"limits", "Timeouts, and where they are set", topicLimits},
 		{"questions", "What a server may ask, and the flags that answer", topicQuestions},
 	}
 }
@@ -60,21 +60,7 @@ arguments, authorization, checks, config, connecting, environment, exit-codes,
 limits, questions.`,
 		Example: `  mcpctl help call
   mcpctl help exit-codes`,
-		ValidArgsFunction: func(cmd *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
-			if len(args) > 0 {
-				return nil, cobra.ShellCompDirectiveNoFileComp
-			}
-			var words []cobra.Completion
-			for _, c := range cmd.Root().Commands() {
-				if c.IsAvailableCommand() {
-					words = append(words, cobra.CompletionWithDesc(c.Name(), c.Short))
-				}
-			}
-			for _, t := range topics() {
-				words = append(words, cobra.CompletionWithDesc(t.name, t.short))
-			}
-			return words, cobra.ShellCompDirectiveNoFileComp
-		},
+		ValidArgsFunction: completeHelp,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			root := cmd.Root()
 			if len(args) == 0 {
@@ -104,6 +90,29 @@ limits, questions.`,
 			return e
 		},
 	}
+}
+
+// completeHelp completes the command that the words before name, if it has commands of its own, and at first also the topics.
+func completeHelp(cmd *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	parent, rest, err := cmd.Root().Find(args)
+	if err != nil || len(rest) > 0 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	var words []cobra.Completion
+	for _, c := range parent.Commands() {
+		if c.IsAvailableCommand() {
+			words = append(words, cobra.CompletionWithDesc(c.Name(), c.Short))
+		}
+	}
+	if len(args) > 0 {
+		return words, cobra.ShellCompDirectiveNoFileComp
+	}
+	for _, t := range topics() {
+		if !slices.ContainsFunc(parent.Commands(), func(c *cobra.Command) bool { return c.Name() == t.name }) {
+			words = append(words, cobra.CompletionWithDesc(t.name, t.short))
+		}
+	}
+	return words, cobra.ShellCompDirectiveNoFileComp
 }
 
 // helpWidth is the width of all help.
@@ -289,7 +298,7 @@ func placeholder(f *pflag.Flag) (value, usage string) {
 	value, usage = pflag.UnquoteUsage(f)
 	switch {
 	case f.Name == "transport" && strings.HasPrefix(f.Usage, "one of"):
-		return "KIND", "how it is reached (" + strings.Join(transportNames(), ", ") + ")"
+		return "KIND", "how to reach the server (" + strings.Join(transportNames(), ", ") + ")"
 	case f.Name == "color":
 		return "WHEN", "when to use colours (" + strings.Join(colorNames(), ", ") + ")"
 	}
@@ -384,83 +393,80 @@ func isFlagNames(lines []string) bool {
 const topicExitCodes = `Exit codes
 
   code  class            meaning
-  0     -                done
-  1     failed           a check found a failure, --grep found nothing, or
-                         something without a code of its own went wrong
-  2     usage, config    wrong words, unknown server or tool, unreadable or
+  0     -                success
+  1     failed           a check failed, --grep found nothing, or another
+                         failure without an exit code of its own
+  2     usage, config    wrong usage, unknown server or tool, unreadable or
                          invalid configuration, unset variable
   3     connect          the server could not be started or reached
-        protocol         it was reached, and does not speak MCP as specified
-        session          a session was lost and could not be replaced
-        busy             it stayed busy to the end (HTTP 429 or 503)
-  4     auth             it wants authorization, or refuses the one it got
-  5     tool             the tool ran and reported an error, its task failed or
-                         was cancelled, or the server refused the call
-  6     timeout          a limit ran out; the message says which one
-  7     unknown-outcome  the connection failed after the call may have been
-                         executed; it was not repeated
+        protocol         it was reached, but does not speak MCP as specified
+        session          the session was lost and could not be replaced
+        busy             the server stayed busy (HTTP 429 or 503)
+  4     auth             the server wants authorization, or rejects the token
+  5     tool             the tool reported an error, its task failed or was
+                         cancelled, or the server rejected the call
+  6     timeout          a time limit ran out; the message says which one
+  7     unknown-outcome  the connection failed when the call may already have
+                         been executed; it was not repeated
   130   interrupted      Ctrl-C or SIGTERM
 
-With -o json a failure is a document on stdout that has the class:
+With -o json a failure is a document on stdout with its class:
 
   {"version":1,"error":{"class":"connect","message":"…","exit_code":3,…}}
 
-A script that mcpctl shell carries out has the code of the first line that
-failed.
+"retryable" in it is true if the same command can be run again without the risk
+of a second execution, and may then succeed.
 
-The "retryable" of the document is true when the same command may be
-repeated without risk of a second execution, and may succeed then.
+A script run by mcpctl shell has the exit code of the first line that failed.
 `
 
 const topicEnvironment = `Environment
 
-  MCPCTL_CONFIG    the configuration file, when --config does not name one
-  XDG_CONFIG_HOME  where mcpctl/config.yaml is looked for
-  XDG_CACHE_HOME   where mcpctl remembers how servers were reached, and for an
-                   hour the tools of those on other machines; doctor never
-                   looks there
-  XDG_STATE_HOME   where mcpctl/logs keeps what servers write to stderr, for
-                   mcpctl logs, and mcpctl/history the lines that were typed
-                   in a shell
-  XDG_DATA_HOME    where mcpctl/ keeps logins, if they are kept in files
+  MCPCTL_CONFIG    the configuration file, unless --config names one
+  XDG_CONFIG_HOME  the directory that holds mcpctl/config.yaml
+  XDG_CACHE_HOME   mcpctl/ in it caches how servers were reached, and for an
+                   hour the tools of remote ones; doctor does not use it
+  XDG_STATE_HOME   mcpctl/logs in it holds what local servers write to stderr,
+                   for mcpctl logs; mcpctl/history holds the lines typed in
+                   mcpctl shell
+  XDG_DATA_HOME    mcpctl/ in it holds logins, if they are kept in files
   MCPCTL_CREDENTIALS
-                   where logins are kept: keyring, the system's, or file; unset
-                   the keyring where there is one, and else files
-  BROWSER          the command that opens a page for a login, and the only one
-                   that is tried; unset, the platform's own
-  NO_COLOR         no colours, when set and not empty
+                   where logins are kept: keyring (the system's) or file; by
+                   default the keyring if there is one, otherwise files
+  BROWSER          the only command tried to open a page for a login; by
+                   default the platform's own
+  NO_COLOR         if set and not empty: no colours
   CLICOLOR, CLICOLOR_FORCE
-                   0: no colours; anything else in the second: colours always
-  MCPCTL_IMAGES    how images are shown on a terminal, as --images has it:
-                   auto, kitty, iterm, sixel or never
-  COLUMNS          the width to write in, in place of the terminal's
-  VISUAL, EDITOR   the editor of mcpctl config edit, the first that is set
-  CI               nothing is ever asked, when set and not empty
+                   CLICOLOR=0: no colours; CLICOLOR_FORCE other than 0: always
+  MCPCTL_IMAGES    how a terminal shows images, like --images: auto, kitty,
+                   iterm, sixel or never
+  COLUMNS          the output width, instead of the terminal's
+  VISUAL, EDITOR   the editor for mcpctl config edit; the first one that is set
+  CI               if set and not empty: never prompt
   GITHUB_STEP_SUMMARY
-                   the file to which doctor -o github adds its report
+                   the file to which doctor -o github appends its report
   HTTP_PROXY, HTTPS_PROXY, NO_PROXY
-                   the proxy for a URL with that scheme, and the hosts that
-                   are reached without; also in lower case; never for this
-                   machine itself. --proxy and the key proxy go before them
+                   the proxy for URLs of that scheme, and the hosts that need
+                   none; also in lower case; never used for this machine.
+                   --proxy and the key proxy take precedence
   SSL_CERT_FILE, SSL_CERT_DIR
-                   whom to trust in place of the system's authorities (not
-                   on macOS and Windows)
+                   certificate authorities to trust instead of the system's
+                   (not on macOS and Windows)
 
 A command that mcpctl starts gets PATH, HOME, USER, LOGNAME, LANG, LC_*, TERM,
-SHELL, TMPDIR, TZ, XDG_*, the variables of proxies and certificates, and what
-its entry or --env gives it. Everything else only with inherit_env, or
---inherit-env.
+SHELL, TMPDIR, TZ, XDG_*, the variables for proxies and certificates, and what
+its entry or --env sets. Anything else needs inherit_env or --inherit-env.
 
   mcpctl add notes --env NOTES_TOKEN -- notes-server
 
-stores NOTES_TOKEN as ${NOTES_TOKEN}: the value stays out of the file, and is
+saves NOTES_TOKEN as ${NOTES_TOKEN}: the value stays out of the file, and is
 looked up each time the server is used.
 `
 
 const topicConfig = `Configuration
 
 One YAML file: --config FILE, else MCPCTL_CONFIG, else mcpctl/config.yaml in
-XDG_CONFIG_HOME or where the platform keeps such files. Nothing is read from
+XDG_CONFIG_HOME or the platform's configuration directory. Nothing is read from
 the working directory.
 
   version: 1
@@ -480,81 +486,84 @@ the working directory.
       health: {tool: search_ping, args: {}, expect: {contains: pong}}
 
   key              meaning
-  command, args    a server that is started; either this or url
-  env, cwd         its environment and working directory
-  inherit_env      true, or a list of names: what it gets of the environment
-  url, headers     a server that is reached over HTTP
-  auth             auto: log in when the server asks; none: never; oauth: it
-                   is known to need a login
-  oauth            values for a login: client_id, client_secret, scopes,
+  command, args    the program of a local server, and its arguments
+  env, cwd         its environment variables and working directory
+  inherit_env      true, or a list of names: what else it gets of mcpctl's
+                   environment
+  url, headers     the URL of a remote server, and HTTP headers to send; an
+                   entry has either command or url
+  auth             auto: log in when the server asks; none: never log in;
+                   oauth: the server needs a login
+  oauth            settings for a login: client_id, client_secret, scopes,
                    client_metadata_url, issuer, grant, private_key,
                    assertion, redirect_uri or redirect_port, dpop, idp: see
                    mcpctl help authorization
-  tls              ca_file: whom to trust beside the system's authorities;
-                   cert_file and key_file: the client's certificate (all PEM);
-                   server_name: the name in the server's certificate, when
-                   it is not the URL's; insecure_skip_verify: true checks
+  tls              ca_file: authorities to trust beside the system's;
+                   cert_file and key_file: the client certificate (all PEM);
+                   server_name: the name in the server's certificate, if it
+                   is not the URL's; insecure_skip_verify: true: verify
                    nothing
   proxy            http://, https:// or socks5://HOST:PORT, or none
   transport        auto, http, sse or stdio
   protocol         auto, or a protocol version
-  enabled          false: never contacted, unless with --include-disabled
-  connect_timeout  up to a usable session: 30s; 120s for npx, uvx, docker …
-  timeout          one request with its recovery: 5m
-  max_timeout      one request however much progress it reports
-  wait             for a server that is not there yet: 4s
-  session_wait     for a fresh session when one was lost: 15s
-  keepalive        sign of life of a session that is held open: 3m; off
-  retry            initial, reconnect: failures in a row before a server that
-                   is held open is parked; park_interval, max_backoff
-  breaker          threshold, cooldown: when requests are refused for a while,
-                   because those before were lost on the way
-  skip_preflight   true: leave the verdict to the handshake
+  enabled          false: used only with --include-disabled
+  connect_timeout  limit until the session is usable: 30s; 120s for npx, uvx,
+                   docker …
+  timeout          limit for one request with its recovery: 5m
+  max_timeout      limit for one request even if it reports progress
+  wait             how long to wait for a server that is not up yet: 4s
+  session_wait     how long a request waits for a new session: 15s
+  keepalive        how often an idle session is pinged: 3m; off
+  retry            initial, reconnect: failures in a row before mcpctl stops
+                   trying to keep a server connected; park_interval,
+                   max_backoff
+  breaker          threshold, cooldown: after how many lost requests in a row
+                   further ones are refused, and for how long
+  skip_preflight   true: do not check the URL before the handshake
   tools            include and exclude: globs on the names of tools
   health           tool and args: a call that doctor makes to see whether the
-                   server does its work, so it should change nothing; expect:
+                   server works, so it should change nothing; expect:
                    is_error, contains, matches (a regular expression), equals
-                   (all of it: the text that comes back, or an object or a
-                   list: the structured content), max_ms, jq (an expression
-                   on the result that is true); variables are not replaced
-  smoke            a list of such calls, each with a name if it needs one
+                   (the whole text, or an object or a list: the structured
+                   content), max_ms, jq (an expression on the result that
+                   must be true); variables are not replaced
+  smoke            a list of such calls, each with an optional name
 
 A duration is 30s, 2m, or a number of seconds. A variable is ${NAME},
-${NAME:-default} or ${env:NAME}; ${file:PATH} is what a file holds, without the
-newline at its end, and ${keyring:SERVICE/USER} a secret of the system's
-keyring; $$ is a dollar. They are replaced when the server is used, and one that
-is not there is an error then. A relative path of ${file:PATH} starts beside the
-configuration, a relative name of a file in tls or oauth in the working
-directory, and ~/ in the home directory.
+${NAME:-default} or ${env:NAME}; ${file:PATH} is the contents of a file without
+its last newline, ${keyring:SERVICE/USER} is a secret in the system's keyring,
+and $$ is a dollar sign. They are replaced when the server is used; a missing
+one is an error then. A relative path in ${file:PATH} is relative to the
+configuration file, one in tls or oauth to the working directory; ~/ is the home
+directory.
 
-The files of other clients (Claude Desktop, Claude Code, Cursor, VS Code,
-Windsurf, Cline, Gemini CLI, Zed, Codex, Goose, Hermes Agent, opencode,
-Continue, LM Studio, mcporter) are read, each with its own keys and variables:
---config FILE takes one, which is how a pipeline checks the file of a
-repository, and --from CLIENT finds the user's own. mcpctl import takes their
-servers over into this file, and mcpctl export --write is all that changes
-theirs.
+mcpctl also reads the files of other clients (Claude Desktop, Claude Code,
+Cursor, VS Code, Windsurf, Cline, Gemini CLI, Zed, Codex, Goose, Hermes Agent,
+opencode, Continue, LM Studio, mcporter), each with its own keys and variables:
+--config FILE reads one, for example from a repository in CI, and --from CLIENT
+finds your own. mcpctl import copies their servers into this file. Only
+mcpctl export --write changes another client's file.
 
 mcpctl get NAME shows each value and where it comes from. For the file itself:
 
-  mcpctl config path      which file it is
-  mcpctl config validate  all that is wrong in it, with line and column
+  mcpctl config path      print which file is used
+  mcpctl config validate  show all errors, with line and column
   mcpctl config edit      edit a copy, which is checked and then saved
-  mcpctl config schema    its JSON Schema, for editors that complete keys
+  mcpctl config schema    print its JSON Schema, for editors
 `
 
 const topicArguments = `Arguments of tools, prompts and templates
 
-  key=value         typed by the tool's schema: 7 is a number for a number,
-                    and "7" for a string; arrays and objects accept JSON
-  key:=JSON         that JSON, whatever the schema says
+  key=value         typed by the tool's schema: 7 becomes the number 7 or the
+                    string "7"; arrays and objects accept JSON
+  key:=JSON         this JSON, whatever the schema says
   key=@FILE         the text of a file; @@ for a value that begins with @
-  key:=@FILE        the JSON in a file; @- is standard input
+  key:=@FILE        the JSON in a file; @- is stdin
   a.b=1             a value inside an object
-  list[]=x          one more element of an array; so is key= repeated
+  list[]=x          one more element of an array, like key= repeated
   '{"a":1}'         the whole object
-  --args JSON       the whole object; --args @FILE, or --args - for standard
-                    input; key=value is laid over it
+  --args JSON       the whole object; --args @FILE reads a file, --args - reads
+                    stdin; key=value overrides parts of it
 
   mcpctl call demo add a=1 b=2
   mcpctl call demo echo message='two words'
@@ -564,34 +573,35 @@ const topicArguments = `Arguments of tools, prompts and templates
   mcpctl prompt demo greet name=Ada style=brief
 
 The arguments are checked against the schema before the tool is called. An
-unknown name, a missing one or a wrong type is an error with exit code 2;
---no-validate sends it all the same, --dry-run shows what would be sent.
+unknown or missing argument or a wrong type is an error with exit code 2.
+--no-validate sends the arguments anyway; --dry-run only prints them.
 
-On a terminal, required arguments that are missing are asked for; the line that
-would have done without is shown in the end. An argument whose name begins with
-a dash comes after --.
+On a terminal, missing required arguments are asked for, and the complete
+command line is shown at the end. An argument whose name begins with a dash
+goes after --.
 
 The arguments of a prompt (mcpctl prompt), and the variables of a template
-(mcpctl read), are written the same way, but are text: n=1 is the text 1. --args
-is there for prompts only. mcpctl complete asks a server for their values.
+(mcpctl read), are written the same way, but are always text: n=1 is the text 1.
+--args works for prompts, not for templates. mcpctl complete asks a server for
+possible values.
 
 mcpctl tools SERVER TOOL, mcpctl prompts SERVER PROMPT and mcpctl resources
-SERVER TEMPLATE show what there is to give, and a line to paste.
+SERVER TEMPLATE show the arguments, and an example to paste.
 `
 
 // topicChecks is made from the list of checks, so that it never lies.
 func topicChecks() string {
 	var b strings.Builder
-	b.WriteString("mcpctl doctor walks the road of a request and makes these checks. Each passes\nwhen:\n\n")
+	b.WriteString("mcpctl doctor runs these checks, in the order of a request on its way to the\nserver. Each passes when:\n\n")
 	for _, c := range probe.Checks() {
 		fmt.Fprintf(&b, "  %-24s %s\n", c.ID, c.Title)
 	}
 	b.WriteString(`
 The part before the dot is the stage; --only and --skip take a check or a stage.
-A check that needs one that failed is skipped: one fault fails one check. The
-calls of call.smoke and the changes of baseline.unchanged are judged each by
-itself: a fault can fail several of them.
-mcpctl doctor --explain CHECK says why a check matters and how to mend it.
+If a check fails, those that depend on it are skipped, so one fault fails one
+check. Each call of call.smoke and each change of baseline.unchanged is a result
+of its own, so one fault can fail several of them.
+mcpctl doctor --explain CHECK says why a check matters and how to fix it.
 `)
 	return b.String()
 }

@@ -12,11 +12,11 @@ import (
 func topicLimits() string {
 	url, download := session.LimitsFor(config.Server{URL: "https://x/"}), session.LimitsFor(config.Server{Command: "npx"})
 	var b strings.Builder
-	b.WriteString(`Limits on time
+	b.WriteString(`Time limits
 
 Every operation ends within its limit, whatever the server does. Each limit has
-a flag, for one run, and a key of the same name in the configuration; without
-either, these hold:
+a flag, for one run, and a key of the same name in the configuration. The
+defaults are:
 
 `)
 	row := func(l session.Limit, meaning ...string) {
@@ -25,25 +25,25 @@ either, these hold:
 			fmt.Fprintf(&b, "  %-22s  %s\n", "", line)
 		}
 	}
-	row(url.Connect, "everything up to a usable session; "+shortDuration(download.Connect.Value)+" for",
-		"commands that may download (npx, uvx, docker run …);", "less than "+shortDuration(session.MinConnect)+" counts as that")
-	row(url.Wait, "how long a server that refuses, or is busy, is tried", "again before that is reported; a longer connect",
-		"limit does not change it, a longer wait raises both")
-	row(url.Request, "one request with its recovery; progress that the", "server reports begins it anew; "+
-		shortDuration(session.DefaultPing)+" for the", "answer to a ping")
-	row(url.MaxRequest, "one request, however much progress is reported;", "3 times --timeout")
-	row(url.SessionWait, "the wait of a request for a fresh session; for a", "command, the connect limit")
+	row(url.Connect, "from the start to a usable session; "+shortDuration(download.Connect.Value)+" for",
+		"commands that may download (npx, uvx, docker run …);", "at least "+shortDuration(session.MinConnect))
+	row(url.Wait, "how long mcpctl retries a server that refuses", "connections or is busy; if it is longer than",
+		"--connect-timeout, it raises that, too")
+	row(url.Request, "one request with its recovery; restarts whenever", "the server reports progress; "+
+		shortDuration(session.DefaultPing)+" for the answer", "to a ping")
+	row(url.MaxRequest, "one request, even if the server reports progress;", "3 times --timeout")
+	row(url.SessionWait, "how long a request waits for a new session; for a", "local server, the connect limit")
 	b.WriteString(`
 A call that becomes a task is one request until its result is there; each change
-of the task is progress. When a limit ends it, the task is cancelled.
+of the task counts as progress. If a limit runs out, the task is cancelled.
 
-Closing has 3s, and a second after Ctrl-C; another Ctrl-C ends at once.
-When a person has to log in, every limit around that is raised to 315s at that
-moment: 300s for the person, 15s for the rest.
+Closing a session may take 3s, or 1s after Ctrl-C; a second Ctrl-C exits at
+once. While a person logs in, every limit is raised to 315s: 300s for the
+person, 15s for the rest.
 
 A duration is 30s, 2m, or a number of seconds. The keys connect_timeout and
-timeout may stand under defaults, for all servers. Where a value comes from is
-shown by mcpctl get NAME, and in the message of a limit that ran out:
+timeout may also be set under defaults, for all servers. mcpctl get NAME shows
+where a value comes from, and so does the message when a limit runs out:
 
   no answer within connect_timeout 2s (flag --connect-timeout)
 `)
@@ -52,13 +52,13 @@ shown by mcpctl get NAME, and in the message of a limit that ran out:
 	fmt.Fprintf(&b, `
 Many servers
 
-list --check, doctor and tools --all look at several servers at a time. On two
-processors these are %d over HTTP, %d for doctor, and %d commands, each of which
-is a process. One that has not answered after %s, or over HTTP as soon as this
-machine rests, gives its place to the next and is waited for beside: up to %d
-of them, %d for doctor, and %d commands, and fewer where fewer files may be
-open (ulimit -n). With --parallel N at most N servers are looked at at a time,
-of any kind (list --check, doctor).
+list --check, doctor and tools --all connect to several servers at a time: on
+two processors to %d over HTTP (doctor: %d), and to %d local ones, each of which
+is a process. A server that has not answered after %s, or over HTTP as soon as
+this machine is idle, makes room for the next one while mcpctl waits for it; up
+to %d (doctor: %d; local ones: %d) may be waiting, fewer if the limit on open
+files (ulimit -n) is low. --parallel N allows at most N servers at a time, of
+any kind (list --check, doctor).
 `, many.web.atWork, examined.web.atWork, many.child.atWork, shortDuration(slowAfter), many.web.underWay, examined.web.underWay, many.child.underWay)
 	return b.String()
 }

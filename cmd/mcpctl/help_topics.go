@@ -16,10 +16,10 @@ type flagGroup struct {
 func connectingGroups() []flagGroup {
 	return []flagGroup{
 		{"Which server:", []string{"stdio", "from", "include-disabled"}},
-		{"For a command:", []string{"env", "inherit-env", "cwd"}},
-		{"For a URL:", []string{"header", "proxy", "connect-to", "ca-file", "cert-file", "key-file", "insecure"}},
-		{"How it is spoken to:", []string{"transport", "protocol", "skip-preflight"}},
-		{"Limits, explained by mcpctl help limits:", []string{"timeout", "max-timeout", "connect-timeout", "wait", "session-wait"}},
+		{"For a local server (a command):", []string{"env", "inherit-env", "cwd"}},
+		{"For a remote server (a URL):", []string{"header", "proxy", "connect-to", "ca-file", "cert-file", "key-file", "insecure"}},
+		{"Transport and protocol:", []string{"transport", "protocol", "skip-preflight"}},
+		{"Time limits, explained by mcpctl help limits:", []string{"timeout", "max-timeout", "connect-timeout", "wait", "session-wait"}},
 	}
 }
 
@@ -34,29 +34,29 @@ func connectingFlags() *pflag.FlagSet {
 // topicConnecting explains how a command line says which server is meant, and the flags that all commands share.
 func topicConnecting() string {
 	var b strings.Builder
-	b.WriteString(`Which server, and how it is reached
+	b.WriteString(`Naming a server, and connecting to it
 
-SERVER is a name of the configuration (mcpctl list shows them), a URL, or demo,
-the server that is built in. A command that is not configured comes after --, to
-the end of the line, or into --stdio, as one word:
+SERVER is the name of a configured server (mcpctl list), a URL, or demo, the
+built-in demonstration server. A command that is not configured goes after --,
+up to the end of the line, or into --stdio as one word:
 
   mcpctl tools notes
   mcpctl tools https://search.example/mcp -H 'Authorization: Bearer ${TOKEN}'
   mcpctl tools -- npx -y @example/notes ~/notes
   mcpctl call --stdio 'npx -y @example/notes ~/notes' search query=milk
 
-These flags go with each command that reaches a server. They hold for one run,
-and go before what the configuration says of the server; mcpctl set changes that
-for good. With mcpctl add they become the entry. A ${VARIABLE} in single quotes
-is looked up when the server is used.
+All commands that connect to a server take these flags. They apply to one run,
+and override the configuration; mcpctl set changes the configuration, and
+mcpctl add saves them in the new entry. A ${VARIABLE} in single quotes is looked
+up when the server is used.
 `)
 	flags := connectingFlags()
 	for _, g := range connectingGroups() {
 		b.WriteString("\n" + g.title + "\n" + explainedFlags(flags, g.flags...))
 	}
 	b.WriteString(`
-A command that was started ends with the command line that started it, and with
-it all that it holds for its session; mcpctl shell keeps it.
+A local server is stopped when the command is done, and loses the state of its
+session; mcpctl shell keeps it running.
 `)
 	return b.String()
 }
@@ -67,29 +67,29 @@ func topicQuestions() string {
 	new(answerFlags).register(flags)
 	return `What a server may ask
 
-While a request is on its way, a server may ask for something. A person at a
-terminal is asked; these flags answer in a script, or beforehand:
+During a request, a server may ask for something. On a terminal mcpctl asks you;
+these flags answer in a script, or in advance:
 
 ` + explainedFlags(flags, "elicit", "elicit-set", "sample-with", "root") + `
-Elicitation: a form to fill in, or a page to open. Without an answer it is
-declined, and a note names the flags that would answer.
+Elicitation: a form to fill in, or a page to open. Without an answer mcpctl
+declines, and names the flags that would answer.
 
   mcpctl call demo ask --elicit-set name=Ada --elicit-set colour=green
   mcpctl call demo ask --elicit decline
 
-Values are written as mcpctl help arguments tells. A form that lacks a required
-value is declined. No page is opened: with --elicit accept its URL is shown.
+mcpctl help arguments explains how to write values. A form that lacks a required
+value is declined. No page is opened: --elicit accept prints its URL.
 
-Sampling: the server wants a language model to go on. There is none without
---sample-with. The command gets the parameters of sampling/createMessage; cat
-sends them back.
+Sampling: the server needs a language model. Without --sample-with there is
+none. The command gets the parameters of sampling/createMessage; cat sends them
+back.
 
   mcpctl call demo summarize text='a long one' --sample-with cat
 
-Roots: the directories in which the server may work. None without --root.
+Roots: the directories in which the server may work; by default there are none.
 
   mcpctl call demo roots --root . --root /tmp=scratch
 
-In mcpctl shell, flags of the shell itself hold for each line.
+In mcpctl shell, these flags of the shell itself apply to every line.
 `
 }

@@ -78,7 +78,7 @@ func TestImagesOfResourcesAndPrompts(t *testing.T) {
 func TestImagesOfAWordThatIsNone(t *testing.T) {
 	t.Parallel()
 	code, out := onTerminalWith(t, 80, t.TempDir(), noTerminal(imagesVariable+"=yes"), "call", "demo", "picture").end()
-	if code != codeUsage || !strings.Contains(out, `MCPCTL_IMAGES: "yes" is none of auto, kitty, iterm, sixel,`) {
+	if code != codeUsage || !strings.Contains(out, `MCPCTL_IMAGES: "yes" is not one of auto, kitty, iterm, sixel,`) {
 		t.Errorf("exit code %d, terminal %q", code, out)
 	}
 }

@@ -31,22 +31,22 @@ func newImportCmd(a *app) *cobra.Command {
 	var o importOptions
 	cmd := &cobra.Command{
 		Use:   "import [FILE]",
-		Short: "Take servers over from other clients' files",
-		Long: `Take servers over from another client's file: FILE, or - for standard input;
-with --from that client's own file; without either the files of all clients
-that are known. What was found is shown as a table, and on a terminal one
-question is asked. Elsewhere FILE or --from says enough, and the search in all
-places wants --yes. Nothing is contacted and nothing is started.
+		Short: "Import servers from other clients",
+		Long: `Import servers from other clients: from FILE, or - for stdin; with --from, from
+that client's own file; without either, from the files of all known clients.
+What was found is shown as a table, and on a terminal you are asked once.
+Otherwise FILE or --from is enough, and importing from all clients needs --yes.
+No server is contacted or started.
 
-  new        it is added
+  new        it will be added
   same       it is there already
-  different  there is another one of that name, which --replace replaces
-  conflict   two clients have different servers of that name; the first is
-             taken, or the one that is there. --from CLIENT takes the other's
-  invalid    it cannot be used as it is written, and is left out
+  different  there is another one of that name; --replace replaces it
+  conflict   two clients have different servers of that name; the first one
+             wins, or the existing one. --from CLIENT takes the other
+  invalid    it cannot be used as written, and is left out
 
-Secrets that are written out are not copied: ${SERVER_KEY} takes the place of
-each, and the output says where its value stands now.
+Secrets in plain text are not copied: each is replaced by ${SERVER_KEY}, and the
+output says where its value is now.
 
 With -o json there are lists of objects: added, replaced, skipped, conflicts
 (each with name, client, file, target, state, reason), variables (name, server,
@@ -70,12 +70,12 @@ place, file, line), losses and changes (server, file, line, key, message).`,
 		},
 	}
 	return a.withFlags(cmd, func(flags *pflag.FlagSet) {
-		flags.StringVar(&o.from, "from", "", "look at the file of this `client` only: cursor, vscode …")
-		listVar(flags, &o.only, "only", "take only the servers that this `name` or glob means; repeatable")
+		flags.StringVar(&o.from, "from", "", "read only the file of this `client`: cursor, vscode …")
+		listVar(flags, &o.only, "only", "import only servers that match this `name` or glob; repeatable")
 		flags.BoolVarP(&o.yes, "yes", "y", false, "do not ask")
-		flags.BoolVar(&o.dryRun, "dry-run", false, "show what would be done, and write nothing")
-		flags.BoolVar(&o.replace, "replace", false, "replace entries that are different")
-		flags.BoolVar(&o.allowLiteralSecret, "allow-literal-secret", false, "copy secrets as they are written")
+		flags.BoolVar(&o.dryRun, "dry-run", false, "show what would change, and write nothing")
+		flags.BoolVar(&o.replace, "replace", false, "replace servers that differ")
+		flags.BoolVar(&o.allowLiteralSecret, "allow-literal-secret", false, "copy secrets in plain text")
 		a.completeFlagWith(cmd, "only", func(cmd *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
 			return o.completeOnly(cmd, a, args), cobra.ShellCompDirectiveNoFileComp
 		})
@@ -236,7 +236,7 @@ func (o *importOptions) consent(cmd *cobra.Command, a *app, file string, wanted 
 	sure, err := a.asker().Confirm(cmd.Context(), question)
 	switch {
 	case errors.Is(err, prompt.ErrNobody):
-		return usagef("nobody is asked here, so nothing was imported").hint("%s", a.inserted(cmd, "--yes"))
+		return usagef("there is no terminal to ask on, so nothing was imported").hint("%s", a.inserted(cmd, "--yes"))
 	case err != nil:
 		return err
 	case !sure:

@@ -149,7 +149,7 @@ func (o *importOptions) sources(ctx context.Context, a *app, args []string) ([]i
 
 // unknownClient is the error for a word that names no client.
 func unknownClient(word string) error {
-	e := usagef("--from: no client is known as %q; known are %s", word, strings.Join(clientNames(), ", "))
+	e := usagef("--from: unknown client %q; known are %s", word, strings.Join(clientNames(), ", "))
 	for _, near := range config.Near(word, clientNames()) {
 		e.hint("--from %s", near)
 	}

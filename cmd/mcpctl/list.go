@@ -43,11 +43,11 @@ func newListCmd(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "list [NAME...]",
 		Short: "List the servers, and check that they work",
-		Long: `List the servers of the configuration, or those that are named; quoted globs may
-stand for several. With --check all are contacted at once, each within its own
-limits, and the exit code is 1 if any of them fails. How many that are at a
-time follows from the processors and the open files of this machine; --parallel
-sets it (see mcpctl help limits).`,
+		Long: `List the servers of the configuration, or those that are named; quoted globs
+match several. --check connects to all of them at once, each within its own
+limits, and exits with 1 if any of them fails. How many are checked at a time
+depends on the processors and the open files of this machine; --parallel sets it
+(see mcpctl help limits).`,
 		Example: `  mcpctl list
   mcpctl list --check 'prod-*'
   mcpctl list --from cursor
@@ -58,11 +58,11 @@ sets it (see mcpctl help limits).`,
 	}
 	cmd.Aliases = []string{"ls"}
 	return a.withFlags(cmd, func(flags *pflag.FlagSet) {
-		flags.BoolVar(&o.check, "check", false, "contact the servers, and show their state")
+		flags.BoolVar(&o.check, "check", false, "connect to the servers, and show their state")
 		o.registerList(cmd)
-		flags.BoolVar(&o.enabled, "enabled", false, "only those that are enabled")
-		flags.BoolVar(&o.disabled, "disabled", false, "only those that are disabled")
-		flags.StringSliceVarP(&o.transport, "transport", "t", nil, "only those with this `transport`; repeatable")
+		flags.BoolVar(&o.enabled, "enabled", false, "show only enabled servers")
+		flags.BoolVar(&o.disabled, "disabled", false, "show only disabled servers")
+		flags.StringSliceVarP(&o.transport, "transport", "t", nil, "show only servers with this `transport`; repeatable")
 	})
 }
 
@@ -108,8 +108,8 @@ func newStatusCmd(a *app) *cobra.Command {
 
 func (o *listOptions) registerList(cmd *cobra.Command) {
 	share(cmd.Flags(), sharedKey, o.registerLimits)
-	cmd.Flags().BoolVar(&o.includeDisabled, "include-disabled", false, "contact disabled servers, too")
-	cmd.Flags().Var((*numberValue)(&o.parallel), "parallel", "check at most `N` servers at a time")
+	cmd.Flags().BoolVar(&o.includeDisabled, "include-disabled", false, "also connect to disabled servers")
+	cmd.Flags().Var((*numberValue)(&o.parallel), "parallel", "check at most `N` servers at a time (default: see mcpctl help limits)")
 }
 
 // listDocument is the output of list.

@@ -26,14 +26,15 @@ func newLoginCmd(a *app) *cobra.Command {
 		Use:   "login SERVER",
 		Short: "Log in to a server with OAuth, in the browser",
 		Long: `Log in to a server with OAuth: your browser opens at its authorization server,
-and comes back with the answer. The address is shown, too. The login counts once
-the server itself has accepted it; until then, and when it fails, an earlier one
-stays as it was. You have 5 minutes. With a grant that needs no person, which
-the entry or --grant names, no browser is opened.
+and the answer comes back to mcpctl. The URL is printed, too. The login is saved
+once the server itself has accepted it; until then, and if it fails, an earlier
+login stays as it was. You have 5 minutes. With a grant that needs no person,
+set in the entry or by --grant, no browser is opened.
 
-Is the browser on another machine, as over ssh? Open the address there. It ends
+If the browser is on another machine, as over ssh, open the URL there. It ends
 at a page that cannot be reached: paste the address of that page here. Without a
-terminal the address is shown and waited for; --browser opens it all the same.
+terminal the URL is printed, and mcpctl waits for the login; --browser opens it
+anyway.
 
 Most commands log in by themselves when a server asks for it on a terminal. The
 login is kept in the system's keyring, or in a file that only you can read.`,

@@ -17,10 +17,10 @@ func newLogoutCmd(a *app) *cobra.Command {
 	o := logoutOptions{serverFlags{includeDisabled: true}}
 	cmd := &cobra.Command{
 		Use:   "logout SERVER",
-		Short: "Forget the login to a server, and have it revoked",
-		Long: `Forget the login to a server: its tokens are no longer kept here, and the
-authorization server is asked to revoke them, if it can. The server itself is
-not contacted. That nothing was kept is no failure.`,
+		Short: "Forget the login to a server, and revoke it",
+		Long: `Forget the login to a server: its tokens are deleted here, and the authorization
+server is asked to revoke them, if it can. The server itself is not contacted.
+It is not an error if there was no login.`,
 		Example: `  mcpctl logout search
   mcpctl logout https://search.example/mcp`,
 		ValidArgsFunction: a.completeServers(1),

@@ -38,16 +38,17 @@ func newLogsCmd(a *app) *cobra.Command {
 	o := logsOptions{lines: usualLines}
 	cmd := &cobra.Command{
 		Use:   "logs SERVER",
-		Short: "Show what a server wrote to its standard error",
-		Long: `Show what a server that mcpctl starts wrote to its standard error, with the time
-(UTC) and the id of the process, and when the process started and ended.
+		Short: "Show what a local server wrote to stderr",
+		Long: `Show what a local server wrote to stderr, with the time (UTC) and the process
+ID, and when the process started and ended.
 
-It is kept in a file for each server, without secrets; one of more than 1 MB is
-put aside, and one such is kept. remove leaves it. For a command that was not
-configured SERVER is the command line, as in the error: mcpctl logs 'npx thing'.
+Each server has a log file, without secrets. A file of more than 1 MB is
+rotated, and one old file is kept. mcpctl remove does not delete it. For a
+command that is not in the configuration, SERVER is the command line, as in its
+errors: mcpctl logs 'npx thing'.
 
-With -f it goes on until Ctrl-C (exit code 130), also before the server has been
-started for the first time. With -o json -f writes one document a line.`,
+With -f it goes on until Ctrl-C (exit code 130), even if the server has not been
+started yet. With -o json, -f prints one document per line.`,
 		Example: `  mcpctl logs notes
   mcpctl logs notes -f -n 0
   mcpctl logs notes --since 10m -n all
@@ -58,8 +59,8 @@ started for the first time. With -o json -f writes one document a line.`,
 	cmd.Aliases = []string{"log"}
 	return a.withFlags(cmd, func(flags *pflag.FlagSet) {
 		flags.VarP(&o.lines, "lines", "n", "show the last `N` lines, or all")
-		flags.BoolVarP(&o.follow, "follow", "f", false, "go on with what is written from now on")
-		flags.Var(&o.since, "since", "show nothing older than this")
+		flags.BoolVarP(&o.follow, "follow", "f", false, "keep printing new lines until Ctrl-C")
+		flags.Var(&o.since, "since", "show only lines of the last `time`")
 	})
 }
 

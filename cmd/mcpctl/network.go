@@ -19,12 +19,12 @@ type networkFlags struct {
 }
 
 func (f *networkFlags) registerNetwork(flags *pflag.FlagSet) {
-	flags.StringVar(&f.caFile, "ca-file", "", "trust the authorities in this PEM `file`, too")
-	flags.StringVar(&f.certFile, "cert-file", "", "show the client certificate in this PEM `file`")
-	flags.StringVar(&f.keyFile, "key-file", "", "the key of the client certificate, a PEM `file`")
-	flags.BoolVar(&f.insecure, "insecure", false, "do not check the server's certificate")
-	flags.StringVar(&f.proxyURL, "proxy", "", "the `URL` of a proxy, or none (HTTPS_PROXY unless set)")
-	flags.StringVar(&f.connectTo, "connect-to", "", "dial this `HOST`, or HOST:PORT, not the URL's")
+	flags.StringVar(&f.caFile, "ca-file", "", "also trust the certificate authorities in this PEM `file`")
+	flags.StringVar(&f.certFile, "cert-file", "", "use the client certificate in this PEM `file`")
+	flags.StringVar(&f.keyFile, "key-file", "", "private key of the client certificate, a PEM `file`")
+	flags.BoolVar(&f.insecure, "insecure", false, "do not verify the server's certificate")
+	flags.StringVar(&f.proxyURL, "proxy", "", "`URL` of a proxy, or none (default HTTPS_PROXY)")
+	flags.StringVar(&f.connectTo, "connect-to", "", "connect to this `HOST`, or HOST:PORT, instead of the URL's")
 }
 
 // applyNetwork overrides what the flags that were given say.

@@ -40,23 +40,24 @@ func newPingCmd(a *app) *cobra.Command {
 	o := pingOptions{serverFlags: serverFlags{command: true}, interval: durationValue{usualInterval}}
 	cmd := &cobra.Command{
 		Use:   "ping SERVER | ping -- COMMAND [ARG...]",
-		Short: "Measure round trips over one held session, like ping(8)",
-		Long: `Ask a server for a sign of life again and again, over one session that is held
-open: on a terminal until Ctrl-C, elsewhere 4 times. The request is ping, or
-server/discover in protocol 2026-07-28; a server that does not know it is asked
-for its tools. An error that it answers with is an answer, too.
+		Short: "Measure round trips in one session, like ping(8)",
+		Long: `Ping a server repeatedly over one session: on a terminal until Ctrl-C, otherwise
+4 times. The request is ping, or server/discover in protocol version 2026-07-28;
+if the server does not know it, its tools are listed instead. An error in answer
+to it counts as an answer, too.
 
-A session that is lost is replaced, and the ping repeated, as all commands do;
-that has a line of its own, and the ping counts with all the time it took. A
-ping is lost when no answer comes within --timeout (10s unless set here or in
-the entry), or when the session could not be replaced within --session-wait.
+A lost session is replaced and the ping repeated, as in all commands. This is
+reported in a line of its own, and the ping counts with all the time it took. A
+ping is lost if no answer comes within --timeout (10s by default), or if the
+session cannot be replaced within --session-wait.
 
-Percentiles are by nearest rank; beyond 1000 answers they are within 1 %. The
-exit code is 0 if nothing was lost, also after Ctrl-C or at the --deadline; 1 if
-a ping was lost, or none was answered by the deadline. What is under way then
-counts as neither, but as lost if it is older than 2 s and the interval, or if
-the deadline finds the server away. A server that cannot be opened at first has
-the exit code that it has everywhere, and Ctrl-C before the first result is 130.`,
+Percentiles use the nearest rank; beyond 1000 answers they are accurate to 1 %.
+The exit code is 0 if nothing was lost, also after Ctrl-C or at the --deadline,
+and 1 if a ping was lost, or none was answered by the deadline. A ping still in
+flight then is not counted, but is lost if it is older than 2 s and the
+interval, or if the server is away at the deadline. If the server cannot be
+reached at first, the exit code is the usual one; Ctrl-C before the first result
+is 130.`,
 		Example: `  mcpctl ping demo -c 3 -i 0.2
   mcpctl ping https://search.example/mcp -w 1m
   mcpctl ping -c 100 -i 20ms -o json -- npx -y @example/notes ~/notes`,
@@ -64,12 +65,12 @@ the exit code that it has everywhere, and Ctrl-C before the first result is 130.
 		RunE:              func(cmd *cobra.Command, args []string) error { return o.run(cmd, a, args) },
 	}
 	return a.withFlags(cmd, func(flags *pflag.FlagSet) {
-		flags.VarP((*numberValue)(&o.count), "count", "c", "stop after `N` round trips")
-		flags.VarP(&o.interval, "interval", "i", "the `time` from the beginning of one to the next")
-		flags.VarP(&o.deadline, "deadline", "w", "stop after this `time`, whatever is under way")
+		flags.VarP((*numberValue)(&o.count), "count", "c", "stop after `N` pings (default 4 without a terminal)")
+		flags.VarP(&o.interval, "interval", "i", "`time` from the start of one ping to the next")
+		flags.VarP(&o.deadline, "deadline", "w", "stop after this `time`")
 		o.register(flags)
 		timeout := flags.Lookup("timeout")
-		timeout.Usage = "limit for one ping with its recovery (10s for its answer unless set)"
+		timeout.Usage = "time limit for one ping with its recovery (default 10s)"
 		timeout.Annotations[sharedKey] = []string{ownUsage}
 	})
 }

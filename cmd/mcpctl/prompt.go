@@ -30,12 +30,12 @@ func newPromptCmd(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "prompt SERVER PROMPT [ARG...]",
 		Short: "Print the messages of a prompt of a server",
-		Long: `Print the messages that a server makes of a prompt. An argument is key=value, as
-mcpctl help arguments tells; all arguments of prompts are text, so that n=1 is
-the text 1. Those that are required and missing are asked for on a terminal.
+		Long: `Print the messages that a server makes from a prompt. An argument is key=value,
+as mcpctl help arguments explains; all arguments of prompts are text, so n=1 is
+the text 1. Missing required arguments are asked for on a terminal.
 
-In a pipe one message is printed as its text alone. Several each have a line
-with their role above them.`,
+In a pipe a single message is printed as its text alone. If there are several,
+each has a line with its role above it.`,
 		Example: `  mcpctl prompt demo greet name=Ada
   mcpctl prompt demo greet name=Ada style=poetic | llm
   mcpctl prompt demo tour --jq '.result.messages[].role'`,
@@ -43,9 +43,9 @@ with their role above them.`,
 		RunE:              func(cmd *cobra.Command, args []string) error { return o.run(cmd, a, args) },
 	}
 	return a.withFlags(cmd, func(flags *pflag.FlagSet) {
-		flags.StringVar(&o.args, "args", "", "all arguments as one `JSON` object, or @FILE, or -")
-		flags.BoolVar(&o.noValidate, "no-validate", false, "send what is written, whatever the server lists")
-		flags.StringVar(&o.save, "save", "", "save images, audio and resources in the directory `DIR`")
+		flags.StringVar(&o.args, "args", "", "all arguments as one `JSON` object; @FILE reads a file, - reads stdin")
+		flags.BoolVar(&o.noValidate, "no-validate", false, "send the arguments even if the server does not list them")
+		flags.StringVar(&o.save, "save", "", "save images, audio and resources in this directory `DIR`")
 		o.contentFlags.register(a, cmd)
 		o.interactionFlags.register(flags)
 		o.serverFlags.register(flags)

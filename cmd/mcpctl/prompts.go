@@ -26,10 +26,10 @@ func newPromptsCmd(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "prompts SERVER [PROMPT] | prompts -- COMMAND [ARG...]",
 		Short: "List the prompts of a server, or show one in full",
-		Long: `List the prompts of a server, one line each: the name, the arguments, those that
-may be left out with a question mark, and what it is for. With PROMPT show its
-arguments in full; mcpctl prompt prints its messages. --grep that finds nothing
-exits with 1.`,
+		Long: `List the prompts of a server, one per line: the name, the arguments (optional
+ones with a question mark), and the description. With PROMPT, show its arguments
+in full; mcpctl prompt prints its messages. If --grep finds nothing, the exit
+code is 1.`,
 		Example: `  mcpctl prompts demo
   mcpctl prompts demo greet
   mcpctl prompts -- npx -y @example/notes ~/notes`,
@@ -38,7 +38,7 @@ exits with 1.`,
 		RunE:              func(cmd *cobra.Command, args []string) error { return o.run(cmd, a, args) },
 	}
 	return a.withFlags(cmd, func(flags *pflag.FlagSet) {
-		flags.StringVar(&o.grep, "grep", "", "only those with all these `words` in the name or the description")
+		flags.StringVar(&o.grep, "grep", "", "list only prompts with all these `words` in the name or description")
 		o.interactionFlags.register(flags)
 		o.serverFlags.register(flags)
 	})

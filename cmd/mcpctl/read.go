@@ -33,20 +33,20 @@ func newReadCmd(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "read SERVER URI [VARIABLE=VALUE...]",
 		Short: "Print a resource of a server, save it, or watch it",
-		Long: `Print what a resource holds. Text is printed as it is; binary content comes as
-its bytes in a pipe or with --save, and as a line about it on a terminal, an
-image also as itself where the terminal can. If a resource has several contents,
-each has a line ==> URI <== above it.
+		Long: `Print the contents of a resource. Text is printed as it is. Binary content is
+written as bytes in a pipe or with --save; on a terminal it is described in one
+line, and images are shown if the terminal can. If a resource has several
+contents, each has a line ==> URI <== above it.
 
 A URI template is filled in with VARIABLE=VALUE (RFC 6570).
 
---watch prints the resource, and again each time the server says that it has
+--watch prints the resource, and again whenever the server says that it has
 changed, until Ctrl-C or --count. A session that is lost meanwhile is replaced,
-and a resource that is gone is waited for. With -o json each is a document on a
-line of its own.
+and if the resource is gone, mcpctl waits for it to come back. With -o json each
+version is one document per line.
 
---save DIR/ makes a name of the URI; nothing is overwritten without --force.
-With --watch the file is written again after each change.`,
+--save DIR/ makes a file name from the URI; nothing is overwritten without
+--force. With --watch the file is written again after each change.`,
 		Example: `  mcpctl read demo demo://readme
   mcpctl read notes 'notes://{year}/{name}' year=2026 name=todo
   mcpctl read demo demo://picture > picture.png
@@ -56,8 +56,8 @@ With --watch the file is written again after each change.`,
 	}
 	return a.withFlags(cmd, func(flags *pflag.FlagSet) {
 		flags.StringVar(&o.save, "save", "", "save it as `FILE`, or in a directory: DIR/")
-		flags.BoolVar(&o.force, "force", false, "let --save overwrite what is there")
-		flags.BoolVar(&o.watch, "watch", false, "print it again each time it has changed")
+		flags.BoolVar(&o.force, "force", false, "let --save overwrite an existing file")
+		flags.BoolVar(&o.watch, "watch", false, "print it again whenever it changes")
 		flags.Var((*numberValue)(&o.count), "count", "with --watch: stop after `N` changes")
 		o.contentFlags.register(a, cmd)
 		o.interactionFlags.register(flags)

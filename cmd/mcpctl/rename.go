@@ -24,10 +24,10 @@ type renamedBody struct {
 func newRenameCmd(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "rename OLD NEW",
-		Short: "Give a server another name",
+		Short: "Rename a server",
 		Long: `Give a server another name. The entry stays where it is in the file, with its
-comments, and its login holds on. Baselines that doctor has saved name the old
-one.`,
+comments, and its login stays valid. Baselines saved by doctor still hold the
+old name.`,
 		Example: "  mcpctl rename notes old-notes",
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) != 2 {

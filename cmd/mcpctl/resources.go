@@ -28,13 +28,14 @@ func newResourcesCmd(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "resources SERVER [URI] | resources -- COMMAND [ARG...]",
 		Short: "List the resources of a server, or show one in full",
-		Long: `List the resources of a server and its templates, one line each. With URI, or a
-template, show all that the server says of it; mcpctl read prints what it holds.
+		Long: `List the resources and resource templates of a server, one per line. With URI,
+or a template, show all that the server says about it; mcpctl read prints its
+contents.
 
 In a pipe the columns are the URI, the name, the type and the size, separated by
-tabs; for a template the last one is "template". -o name prints the URIs, and no
-templates, because those have to be filled in before they can be read. --grep
-that finds nothing exits with 1.`,
+tabs; for a template the last one is "template". -o name prints the URIs, but no
+templates, because those must be filled in before they can be read. If --grep
+finds nothing, the exit code is 1.`,
 		Example: `  mcpctl resources demo
   mcpctl resources demo 'demo://notes/{number}'
   mcpctl resources demo --grep readme -o name
@@ -44,7 +45,7 @@ that finds nothing exits with 1.`,
 		RunE:              func(cmd *cobra.Command, args []string) error { return o.run(cmd, a, args) },
 	}
 	return a.withFlags(cmd, func(flags *pflag.FlagSet) {
-		flags.StringVar(&o.grep, "grep", "", "only those with all these `words` in the URI, a name or the description")
+		flags.StringVar(&o.grep, "grep", "", "list only resources with all these `words` in the URI, name or description")
 		o.interactionFlags.register(flags)
 		o.serverFlags.register(flags)
 	})

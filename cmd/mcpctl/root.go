@@ -142,14 +142,14 @@ func newCommands(a *app) *cobra.Command {
 // globalFlags registers the flags that every command has.
 func (a *app) globalFlags(flags *pflag.FlagSet) {
 	g := &a.global
-	flags.StringVar(&g.config, "config", "", "use this configuration `file`, also another client's; - is stdin")
-	flags.StringVarP(&g.output, "output", "o", "", "write this `format`: text, json, or name for lists")
+	flags.StringVar(&g.config, "config", "", "use this configuration `file`, or another client's; - is stdin")
+	flags.StringVarP(&g.output, "output", "o", "", "output `format`: text, json, or name for lists (default text)")
 	flags.BoolVar(&g.json, "json", false, "short for -o json")
-	flags.StringVarP(&g.jq, "jq", "q", "", "filter the JSON with a jq `expression`; strings come out raw")
-	flags.CountVarP(&g.verbose, "verbose", "v", "tell more on stderr; twice for debugging")
-	flags.StringVar(&g.trace, "trace", "", "write what goes over the wire to `FILE`; - is stderr")
+	flags.StringVarP(&g.jq, "jq", "q", "", "filter the JSON with a jq `expression`; strings are printed raw")
+	flags.CountVarP(&g.verbose, "verbose", "v", "print more on stderr; twice for debugging")
+	flags.StringVar(&g.trace, "trace", "", "record all messages in `FILE`, without secrets; - is stderr")
 	flags.StringVar(&g.color, "color", "", "when to use colours: `auto`, always or never")
-	flags.BoolVar(&g.noInput, "no-input", false, "never ask anything")
+	flags.BoolVar(&g.noInput, "no-input", false, "never prompt for anything")
 }
 
 // prepare checks the global flags, before anything is contacted.
@@ -203,7 +203,7 @@ func (a *app) checkFormat(cmd *cobra.Command) error {
 	}
 	switch {
 	case !known:
-		e := usagef("-o %s: %s has the formats %s", g.output, cmd.CommandPath(), strings.Join(formats, ", "))
+		e := usagef("-o %s: %s supports the formats %s", g.output, cmd.CommandPath(), strings.Join(formats, ", "))
 		if near := config.Near(g.output, formats); len(near) > 0 {
 			return e.hint("-o %s", near[0])
 		}
@@ -230,6 +230,9 @@ func (a *app) flagError(cmd *cobra.Command, err error) error {
 	case errors.As(err, &unknown):
 		return a.unknownFlag(cmd, unknown)
 	case errors.As(err, &value):
+		if value.GetFlag().Value.Type() == "bool" { // of which strconv says more than anybody wants to read
+			return usagef("--%s: %q is neither true nor false", value.GetFlag().Name, value.GetValue())
+		}
 		return usagef("--%s: %s", value.GetFlag().Name, errors.Unwrap(value))
 	case errors.As(err, &missing):
 		return usagef("--%s needs a value", missing.GetFlag().Name).hint("%s", help)

@@ -120,15 +120,15 @@ func TestPlaceholdersInHelpAreNoValues(t *testing.T) {
 		}
 		help := helpText(root) + helpText(call) + helpText(doctor) + helpText(list) + topicConnecting()
 		for _, want := range []string{
-			"\n  -t, --transport KIND     how it is reached (auto, http, sse, stdio)\n",
+			"\n  -t, --transport KIND     how to reach the server (auto, http, sse, stdio)\n",
 			"\n      --color WHEN      when to use colours (auto, always, never)\n",
-			"\n  -v, --verbose         tell more",
+			"\n  -v, --verbose         print more",
 			"\n      --inherit-env[=NAMES]   pass on",
 			"\n      --kill-session[=N]      kill",
 			"\n  -e, --env NAME=value        set",
 			"\n      --cwd DIR ",
-			"\n  -t, --transport TRANSPORT   only those with this transport; repeatable\n",
-			"\n      --parallel N            examine at most N servers at a time",
+			"\n  -t, --transport TRANSPORT   show only servers with this transport; repeatable\n",
+			"\n      --parallel N            check at most N servers at a time",
 		} {
 			if !strings.Contains(help, want) {
 				t.Errorf("finished %v: no %q in\n%s", finished, want, help)

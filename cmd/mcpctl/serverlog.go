@@ -38,14 +38,14 @@ func logLevels() []string {
 type logFlags struct{ level string }
 
 func (f *logFlags) register(flags *pflag.FlagSet) {
-	flags.StringVar(&f.level, "log-level", "", "show the server's log messages from this `level` on: debug, info, warning, error …; or off")
+	flags.StringVar(&f.level, "log-level", "", "show the server's log messages of this `level` and above: debug, info, warning, error …; or off")
 }
 
 // listen prepares for what the servers of this run say.
 func (a *app) listen(f *logFlags) error {
 	level := strings.ToLower(f.level)
 	if level != "" && level != logOff && !slices.Contains(logLevels(), level) {
-		return usagef("--log-level: %q is none of %s, %s", f.level, strings.Join(logLevels(), ", "), logOff)
+		return usagef("--log-level: %q is not one of %s, %s", f.level, strings.Join(logLevels(), ", "), logOff)
 	}
 	a.logLevel.Store(&level)
 	a.logVerbose.Store(int32(a.global.verbose)) //nolint:gosec // nobody types so many

@@ -32,17 +32,17 @@ func newSetCmd(a *app) *cobra.Command {
 	var o setOptions
 	cmd := &cobra.Command{
 		Use:   "set NAME KEY=VALUE... | set --defaults KEY=VALUE...",
-		Short: "Change values of an entry, or of the defaults",
-		Long: `Change values of an entry, all of those named or none. The rest of the file
-stays as it is written. Names of keys are as in the file, with dots between
-them: env.TOKEN, tools.include.
+		Short: "Change values of a server, or the defaults",
+		Long: `Change values of a server: all that are named, or none. The rest of the file
+stays as written. Keys are those of the file, joined with dots: env.TOKEN,
+tools.include.
 
-  KEY=VALUE    a value of the key's type; items of a list with commas between
-               them, the words of args as for a shell
+  KEY=VALUE    a value of the key's type; commas separate the items of a list,
+               and args is split as by a shell
   KEY:=JSON    the value as JSON
-  KEY=         unsets the key
+  KEY=         removes the key
   KEY+=ITEM    adds an item to a list
-  KEY-=ITEM    takes an item out of a list`,
+  KEY-=ITEM    removes an item from a list`,
 		Example: `  mcpctl set notes timeout=2m tools.include+='read_*'
   mcpctl set search headers.Authorization='Bearer ${SEARCH_TOKEN}'
   mcpctl set notes url=https://notes.example/mcp command= args=
@@ -52,9 +52,9 @@ them: env.TOKEN, tools.include.
 		RunE:              func(cmd *cobra.Command, args []string) error { return o.run(cmd, a, args) },
 	}
 	return a.withFlags(cmd, func(flags *pflag.FlagSet) {
-		flags.BoolVar(&o.defaults, "defaults", false, "change what holds for every server")
+		flags.BoolVar(&o.defaults, "defaults", false, "change the defaults of all servers")
 		flags.BoolVar(&o.dryRun, "dry-run", false, "show what would change, and write nothing")
-		flags.BoolVar(&o.allowLiteralSecret, "allow-literal-secret", false, "save a secret as it is written")
+		flags.BoolVar(&o.allowLiteralSecret, "allow-literal-secret", false, "save a secret in plain text")
 	})
 }
 

@@ -40,26 +40,26 @@ func newShellCmd(a *app) *cobra.Command {
 	o := shellOptions{serverFlags: serverFlags{command: true}}
 	cmd := &cobra.Command{
 		Use:   "shell [SERVER] | shell -- COMMAND [ARG...]",
-		Short: "Hold sessions open, and carry out lines on them",
-		Long: `Open a session with a server, hold it open, and carry out commands on it: the
-same as mcpctl has, without mcpctl and SERVER. A line is split as a shell would,
-and nothing in it is replaced; JSON needs no quotes. A session that is lost is
-replaced, and a line says so.
+		Short: "Keep sessions open, and run commands in them",
+		Long: `Open a session with a server, keep it open, and run commands on it: the usual
+commands, without mcpctl and SERVER. A line is split into words as by a shell,
+but nothing in it is expanded; JSON needs no quotes. A lost session is replaced,
+and a line says so.
 
-On a terminal lines are edited, with completion of verbs, tools, arguments,
-resources and prompts (Tab), and with history (Ctrl-R), which leaves out secrets
-and lines that begin with a space. Ctrl-C ends what is running, Ctrl-D the
-shell. "use NAME" opens one more server or goes back to one, "_ --jq EXPR"
-filters the last result again, and "help" lists the verbs.
+On a terminal there is line editing, completion of commands, tools, arguments,
+resources and prompts (Tab), and history (Ctrl-R), which leaves out secrets and
+lines that begin with a space. Ctrl-C stops what is running, Ctrl-D leaves the
+shell. "use NAME" opens another server or switches back to one, "_ --jq EXPR"
+filters the last result again, and "help" lists the commands.
 
-When standard input is no terminal it is a script, carried out as it comes: one
-command a line, unless a quote or a backslash goes on, and # begins a comment.
-With -o json each command is one compact document on a line, with "line". The
-first failure ends the script with its exit code; --keep-going runs all of it,
-and then exits with the code of the first that failed.
+If stdin is not a terminal, it is run as a script, line by line: one command per
+line, unless a quote or a backslash continues it, and # begins a comment. With
+-o json each command prints one compact document per line, with "line". The
+first failure ends the script with its exit code; --keep-going runs all lines,
+and exits with the code of the first that failed.
 
-The flags for the server are for the one that is opened first. All others hold
-for each line that does not say otherwise.`,
+The flags for the server apply to the one that is opened first. All other flags
+apply to each line that does not set them itself.`,
 		Example: `  mcpctl shell demo
   mcpctl shell notes -o json < commands.txt
   printf 'call add a=1 b=2\nping -c 1\n' | mcpctl shell demo
@@ -68,7 +68,7 @@ for each line that does not say otherwise.`,
 		RunE:              func(cmd *cobra.Command, args []string) error { return o.run(cmd, a, args) },
 	}
 	return a.withFlags(cmd, func(flags *pflag.FlagSet) {
-		flags.BoolVar(&o.keepGoing, "keep-going", false, "run all lines of a script, whatever fails")
+		flags.BoolVar(&o.keepGoing, "keep-going", false, "run all lines of a script, even after a failure")
 		o.interactionFlags.register(flags)
 		o.serverFlags.register(flags)
 	})

@@ -58,10 +58,11 @@ func (sh *shellState) writeHelp(root *cobra.Command) error {
 			b.WriteString("\n" + group.Title + "\n" + list.String())
 		}
 	}
-	b.WriteString("\nFlags that go with each line, and hold for it:\n" + explainedFlags(root.PersistentFlags(), "output", "jq", "verbose"))
-	b.WriteString("\nhelp COMMAND tells more, and help TOPIC has pages:\n  " + strings.Join(topicNames(), ", ") + "\n")
+	b.WriteString("\nFlags for each line:\n" + explainedFlags(root.PersistentFlags(), "output", "jq", "verbose"))
+	b.WriteString("\nhelp COMMAND explains a command, and help TOPIC one of these topics:\n  " +
+		strings.ReplaceAll(render.Wrap(strings.Join(topicNames(), ", "), helpWidth-len("  "), ""), "\n", "\n  ") + "\n")
 	if sh.talking {
-		b.WriteString("Tab completes, Ctrl-R finds old lines, Ctrl-C ends what runs, Ctrl-D the shell.\n")
+		b.WriteString("Tab completes, Ctrl-R searches history, Ctrl-C stops a command, Ctrl-D exits.\n")
 	}
 	return sh.a.writeHelp(b.String())
 }
@@ -78,7 +79,7 @@ func (sh *shellState) useCmd() *cobra.Command {
 	o := serverFlags{command: true}
 	cmd := &cobra.Command{
 		Use:   "use SERVER | use -- COMMAND [ARG...]",
-		Short: "Open a server, or go back to one that is open",
+		Short: "Open a server, or switch to one that is open",
 		Long: `Open a session with a server and hold it, beside those that are open, or go back
 to one. The lines that follow are for it.`,
 		Example: `  mcpctl use notes
@@ -144,7 +145,7 @@ type heldDocument struct {
 func (sh *shellState) serversCmd() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:         "servers",
-		Short:       "Show the sessions that are held",
+		Short:       "Show the open sessions",
 		Example:     "  mcpctl servers",
 		Annotations: listFormats(),
 		Args:        noArgs,
@@ -221,7 +222,7 @@ func (sh *shellState) chosen(cmd *cobra.Command, args []string) (string, *sessio
 func (sh *shellState) reconnectCmd() *cobra.Command {
 	return &cobra.Command{
 		Use:     "reconnect [NAME]",
-		Short:   "Put a session aside, and open a fresh one",
+		Short:   "Replace a session with a fresh one",
 		Example: "  mcpctl reconnect",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			a, ctx := sh.a, cmd.Context()
@@ -244,7 +245,7 @@ func (sh *shellState) reconnectCmd() *cobra.Command {
 func (sh *shellState) closeCmd() *cobra.Command {
 	return &cobra.Command{
 		Use:     "close [NAME]",
-		Short:   "End a session, and hold it no longer",
+		Short:   "Close a session",
 		Example: "  mcpctl close notes",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			a := sh.a
@@ -268,7 +269,7 @@ func (sh *shellState) closeCmd() *cobra.Command {
 func (sh *shellState) lastCmd() *cobra.Command {
 	return &cobra.Command{
 		Use:   "_",
-		Short: "Show the last result again, whole or through --jq",
+		Short: "Show the last result again, or filter it with --jq",
 		Long: `Show the document of the last call again, without a call: all of it, as -o json
 has it, or what --jq makes of it. It is also there of tools, resources, read,
 prompts, prompt and complete.`,
@@ -295,7 +296,7 @@ func (e *lostError) Error() string { return e.message }
 func (sh *shellState) exitCmd() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "exit",
-		Short:   "End all sessions, and the shell",
+		Short:   "Close all sessions, and leave the shell",
 		Example: "  mcpctl exit",
 		Args:    noArgs,
 		RunE: func(*cobra.Command, []string) error {

@@ -75,31 +75,31 @@ func share(flags *pflag.FlagSet, key string, register func(*pflag.FlagSet)) {
 // registerEntry registers the flags that say what a server is.
 func (f *entryFlags) registerEntry(flags *pflag.FlagSet) {
 	listVarP(flags, &f.headers, "header", "H", "send this HTTP `header`, 'Name: value'; repeatable")
-	listVarP(flags, &f.env, "env", "e", "set `NAME=value` for the command, or pass on NAME")
-	flags.StringVar(&f.inheritEnv, "inherit-env", "", "pass on the whole environment, or these `names`")
+	listVarP(flags, &f.env, "env", "e", "set `NAME=value` for the command, or pass on NAME; repeatable")
+	flags.StringVar(&f.inheritEnv, "inherit-env", "", "pass on the whole environment, or only these `names`")
 	flags.Lookup("inherit-env").NoOptDefVal = inheritAll
-	flags.StringVar(&f.cwd, "cwd", "", "start the command in the directory `DIR`")
+	flags.StringVar(&f.cwd, "cwd", "", "start the command in this directory `DIR`")
 	flags.VarP(&f.transport, "transport", "t", "one of `auto`, http, sse, stdio")
-	flags.StringVar(&f.protocol, "protocol", "", "speak this protocol `version`")
+	flags.StringVar(&f.protocol, "protocol", "", "use this protocol `version` (default auto)")
 	f.registerNetwork(flags)
 	f.registerAuth(flags)
-	flags.BoolVar(&f.skipPreflight, "skip-preflight", false, "leave all verdicts to the handshake")
+	flags.BoolVar(&f.skipPreflight, "skip-preflight", false, "do not check the URL before the handshake")
 }
 
 // registerLimits registers the flags for the bounds on time.
 func (f *entryFlags) registerLimits(flags *pflag.FlagSet) {
-	flags.Var(&f.connectTimeout, "connect-timeout", "limit for connecting (30s unless set)")
-	flags.Var(&f.timeout, "timeout", "limit for one request (5m unless set)")
-	flags.Var(&f.maxTimeout, "max-timeout", "limit for one request however much progress it reports (3 times --timeout unless set)")
-	flags.Var(&f.wait, "wait", "wait for a server that is starting (4s unless set)")
-	flags.Var(&f.sessionWait, "session-wait", "wait for a lost session's successor (15s unless set)")
+	flags.Var(&f.connectTimeout, "connect-timeout", "time limit for connecting (default 30s; 2m for npx, docker …)")
+	flags.Var(&f.timeout, "timeout", "time limit for one request (default 5m)")
+	flags.Var(&f.maxTimeout, "max-timeout", "time limit for one request even if it reports progress (default 3 times --timeout)")
+	flags.Var(&f.wait, "wait", "how long to wait for a server that is starting (default 4s)")
+	flags.Var(&f.sessionWait, "session-wait", "how long a request waits for a new session (default 15s)")
 }
 
 func (f *serverFlags) register(flags *pflag.FlagSet) {
 	share(flags, sharedKey, func(flags *pflag.FlagSet) {
-		flags.StringVar(&f.stdio, "stdio", "", "start this `command` in place of SERVER")
+		flags.StringVar(&f.stdio, "stdio", "", "start this `command` instead of naming a SERVER")
 		f.entryFlags.register(flags)
-		flags.BoolVar(&f.includeDisabled, "include-disabled", false, "contact a disabled server all the same")
+		flags.BoolVar(&f.includeDisabled, "include-disabled", false, "use a disabled server anyway")
 	})
 }
 
@@ -188,7 +188,7 @@ func (f *entryFlags) misfit(flags *pflag.FlagSet, server config.Server) error {
 	if server.URL != "" {
 		for _, flag := range []string{"env", "inherit-env", "cwd"} {
 			if flags.Changed(flag) {
-				return usagef("--%s: %s is reached by URL, and only a command has an environment and a directory", flag, server.Name)
+				return usagef("--%s: %s is a URL, and only a command has an environment and a working directory", flag, server.Name)
 			}
 		}
 		if server.Transport == config.TransportStdio {
@@ -235,7 +235,7 @@ func parseHeader(s string) (name, value string, err error) {
 		return "", "", usagef("--header: %s: a line end in the value", name)
 	}
 	if scheme := strings.ToLower(value); scheme == "bearer" || scheme == "basic" {
-		return "", "", usagef("--header: %s: nothing after %s: the shell has put an unset variable there", name, value).
+		return "", "", usagef("--header: %s: nothing after %s: the shell expanded an unset variable", name, value).
 			hint("in single quotes mcpctl puts the variable in: --header '%s: %s ${TOKEN}'", name, value)
 	}
 	return name, value, nil

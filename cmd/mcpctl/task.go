@@ -33,13 +33,14 @@ func newTaskCmd(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "task SERVER ID",
 		Short: "Wait for a task of a server, and show its result",
-		Long: `Wait for a task that a server works on, and show what it returns as call does,
-with the same exit codes: 5 if it failed or was cancelled. ID is what
-mcpctl call --detach printed; mcpctl tasks lists the tasks there are.
+		Long: `Wait for a task of a server, and print its result as call does, with the same
+exit codes: 5 if it failed or was cancelled. ID is what mcpctl call --detach
+printed; mcpctl tasks lists the tasks.
 
-Ctrl-C ends the wait and leaves the task alone; --cancel ends the task.
+Ctrl-C stops waiting and leaves the task alone; --cancel ends the task.
 
-Some servers keep a task only for the session that made it, or for a while.`,
+Some servers keep a task only for the session that created it, or only for a
+while.`,
 		Example: `  mcpctl call reports build year=2026 --detach
   mcpctl task reports 786512e2-9e0d-44bd-8f29-789f320fe840
   mcpctl task reports 786512e2-9e0d-44bd-8f29-789f320fe840 --status`,
@@ -47,9 +48,9 @@ Some servers keep a task only for the session that made it, or for a while.`,
 		RunE:              func(cmd *cobra.Command, args []string) error { return o.run(cmd, a, args) },
 	}
 	return a.withFlags(cmd, func(flags *pflag.FlagSet) {
-		flags.BoolVar(&o.status, "status", false, "tell how the task stands, and do not wait")
+		flags.BoolVar(&o.status, "status", false, "print the state of the task, and do not wait")
 		flags.BoolVar(&o.cancel, "cancel", false, "ask the server to end the task")
-		flags.StringVar(&o.save, "save", "", "save images, audio and resources in the directory `DIR`")
+		flags.StringVar(&o.save, "save", "", "save images, audio and resources in this directory `DIR`")
 		o.contentFlags.register(a, cmd)
 		o.interactionFlags.register(flags)
 		o.serverFlags.register(flags)

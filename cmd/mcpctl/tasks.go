@@ -22,10 +22,10 @@ func newTasksCmd(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "tasks SERVER | tasks -- COMMAND [ARG...]",
 		Short: "List the tasks of a server",
-		Long: `List the tasks that a server works on, or keeps the result of. mcpctl task waits
-for one and shows its result.
+		Long: `List the tasks that a server is working on, or keeps the result of. mcpctl task
+waits for one and prints its result.
 
-Servers of protocol 2026-07-28 have no such list.`,
+Servers of protocol version 2026-07-28 have no such list.`,
 		Example: `  mcpctl tasks reports
   mcpctl tasks reports --jq '.tasks[] | select(.status == "working") | .taskId'`,
 		Annotations:       listFormats(),

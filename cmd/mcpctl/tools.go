@@ -33,19 +33,19 @@ func newToolsCmd(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "tools SERVER [TOOL] | tools --all [GLOB...] | tools -- COMMAND [ARG...]",
 		Short: "List the tools of a server, or show one in full",
-		Long: `List the tools of a server, one line each. With TOOL show its description, its
-parameters, what a call may do, and a call of it.
+		Long: `List the tools of a server, one per line. With TOOL, show its description, its
+parameters, its effects, and an example call.
 
-SERVER is a name of the configuration, a URL, or demo; --stdio "COMMAND LINE" or
--- COMMAND starts a server that is not configured.
+SERVER is the name of a configured server, a URL, or demo; --stdio "COMMAND
+LINE" or -- COMMAND starts a server that is not configured.
 
---grep leaves the tools that have all its words, in whatever case, in their
-name, title or description, or in those of their parameters. It exits with 1 if
-there are none.
+--grep lists the tools that have all its words, in upper or lower case, in their
+name, title or description, or in those of their parameters. If there are none,
+the exit code is 1.
 
---all lists those of all enabled servers at once, or of those whose names match.
-One that fails is told of on stderr and hides no other; the exit code is 1 then.
-With -o name the lines are what call takes: SERVER TOOL.`,
+--all lists the tools of all enabled servers at once, or of those whose names
+match. A server that fails is reported on stderr and does not hide the others;
+the exit code is then 1. With -o name each line is what call takes: SERVER TOOL.`,
 		Example: `  mcpctl tools demo
   mcpctl tools demo weather
   mcpctl tools --all --grep 'read file'
@@ -61,10 +61,10 @@ With -o name the lines are what call takes: SERVER TOOL.`,
 		return one(cmd, args, word)
 	}
 	return a.withFlags(cmd, func(flags *pflag.FlagSet) {
-		flags.BoolVar(&o.all, "all", false, "list those of all enabled servers")
-		listVar(flags, &o.grep, "grep", "only those with these `words`; repeatable")
+		flags.BoolVar(&o.all, "all", false, "list the tools of all enabled servers")
+		listVar(flags, &o.grep, "grep", "list only tools with all these `words`; repeatable")
 		flags.BoolVar(&o.brief, "brief", false, "show each tool as name(param: type, optional?: type)")
-		flags.BoolVar(&o.schema, "schema", false, "show the input schema of TOOL as it was sent")
+		flags.BoolVar(&o.schema, "schema", false, "print the input schema of TOOL as the server sent it")
 		o.register(flags)
 	})
 }

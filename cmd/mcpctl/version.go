@@ -103,7 +103,7 @@ type versionDocument struct {
 func newVersionCmd(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "version",
-		Short: "Show the version, and the protocol versions it speaks",
+		Short: "Show the version, and the supported protocol versions",
 		Args:  noArgs,
 		Example: `  mcpctl version
   mcpctl version --jq .mcpctl`,

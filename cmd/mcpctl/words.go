@@ -330,12 +330,12 @@ func (a *app) unknownFlag(cmd *cobra.Command, err *pflag.NotExistError) error {
 		if len(near) > 0 && !a.looksLikeParameter(words) {
 			break
 		}
-		e = usagef("%s is no flag of %s; the arguments of a %s are written key=value", typed, cmd.Name(),
-			map[bool]string{true: "tool", false: "prompt"}[cmd.Name() == "call"]).hint("%s", words.asCall())
+		e = usagef("%s is not a flag of %s; the arguments of a %s are written key=value", typed, cmd.Name(),
+			map[bool]string{true: "tool", false: "prompt"}[cmd.Name() == "call"])
 		for _, flag := range near {
-			e.hint("or did you mean --%s?", flag)
+			e.hint("did you mean --%s?", flag)
 		}
-		return e
+		return e.hint("%s", words.asCall())
 	case cmd.Name() == "call" && err.GetSpecifiedShortnames() != "" && a.looksLikeParameter(words):
 		return a.dashedArgument(err.GetSpecifiedShortnames())
 	case cmd.Name() != "call" && cmd.Name() != "prompt" && cmd.Flags().Lookup("stdio") != nil && a.startsCommand(cmd.Context(), words):
@@ -352,7 +352,7 @@ func (a *app) unknownFlag(cmd *cobra.Command, err *pflag.NotExistError) error {
 // dashedArgument refuses a word after a tool that begins with one dash, which is given without it.
 func (a *app) dashedArgument(word string) error {
 	typed := "-" + word
-	e := usagef("%s is no flag of call; the arguments of a tool are written key=value", typed)
+	e := usagef("%s is not a flag of call; the arguments of a tool are written key=value", typed)
 	name, _, assigned := strings.Cut(word, "=")
 	switch {
 	case strings.Trim(name, "0123456789.eE+-") == "":

@@ -175,7 +175,7 @@ func (s *IOStreams) SetColor(mode string) error {
 		s.color = mode
 		return nil
 	default:
-		return fmt.Errorf("--color: %q is none of %s, %s, %s", mode, ColorAuto, ColorAlways, ColorNever)
+		return fmt.Errorf("--color: %q is not one of %s, %s, %s", mode, ColorAuto, ColorAlways, ColorNever)
 	}
 }
 

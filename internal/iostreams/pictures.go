@@ -24,7 +24,7 @@ func CheckPictureMode(mode string) error {
 	if slices.Contains(PictureModes(), mode) {
 		return nil
 	}
-	return fmt.Errorf("%q is none of %s", mode, strings.Join(PictureModes(), ", "))
+	return fmt.Errorf("%q is not one of %s", mode, strings.Join(PictureModes(), ", "))
 }
 
 // Pictures returns the protocol by which the output's terminal shows pictures, or with out false the error stream's: kitty,

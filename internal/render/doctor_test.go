@@ -59,7 +59,7 @@ func reports() []probe.Report {
 	broken.Detail = "POST http://127.0.0.1:1/: 200 text/html\npage title: \"Sign in\"\nthree\nfour\nfive\nsix"
 	broken.Data = map[string]any{"http_status": 200}
 	noisy := result("session.noise", probe.Warn, "2 line(s) are not MCP; line 1 is \"ready\"", 0)
-	noisy.Fix = "write logs and banners to standard error"
+	noisy.Fix = "write logs and banners to stderr"
 	return []probe.Report{
 		{
 			Name: "web", Transport: "auto", Target: "http://127.0.0.1:1/", Verdict: probe.Fail, Elapsed: 400 * time.Millisecond,

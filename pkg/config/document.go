@@ -175,7 +175,7 @@ func (d *Document) Rename(from, to string) error {
 		return err
 	}
 	if d.Has(to) {
-		return &Error{File: d.name, Server: to, Message: "is there already", Hint: "choose another name"}
+		return &Error{File: d.name, Server: to, Message: "already exists", Hint: "choose another name"}
 	}
 	return d.change(from, func(next *Document) error {
 		if err := next.rename(from, to); err != nil {
@@ -473,7 +473,7 @@ func (d *Document) addTogether(servers []Server) error {
 
 // taken is the error for a name that another server has.
 func (d *Document) taken(name string) error {
-	return &Error{File: d.name, Server: name, Message: "is there already", Hint: "replace it, or choose another name"}
+	return &Error{File: d.name, Server: name, Message: "already exists", Hint: "replace it, or choose another name"}
 }
 
 // set makes value that of the key at path, or removes the key if value is nil. Mappings on the way are made.

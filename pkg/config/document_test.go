@@ -278,14 +278,14 @@ func TestEditErrorsChangeNothing(t *testing.T) {
 		change     func(*Document) error
 		want       string
 	}{
-		{"add what is there", shared, func(d *Document) error { return d.Add(Server{Name: "a", Command: "x"}) }, `config.yaml: server "a": is there already; replace it, or choose another name`},
+		{"add what is there", shared, func(d *Document) error { return d.Add(Server{Name: "a", Command: "x"}) }, `config.yaml: server "a": already exists; replace it, or choose another name`},
 		{"add an invalid one", shared, func(d *Document) error { return d.Add(Server{Name: "c"}) }, `server "c": neither command nor url is set; set one of them`},
 		{"add what YAML cannot hold", shared, func(d *Document) error { return d.Add(Server{Name: "c", Command: "x", Args: []string{"a\xff"}}) }, `server "c": key "args[0]": is not UTF-8 text, which a file cannot hold`},
 		{"replace what is not there", shared, func(d *Document) error { return d.Replace(Server{Name: "aa", Command: "x"}) }, `no server "aa"; did you mean "a"?`},
 		{"remove what is not there", shared, func(d *Document) error { return d.Remove("zz") }, `no server "zz"`},
 		{"enable what is not there", shared, func(d *Document) error { return d.SetEnabled("zz", true) }, `no server "zz"`},
 		{"rename what is not there", shared, func(d *Document) error { return d.Rename("zz", "a") }, `no server "zz"`},
-		{"rename to what is there", shared, func(d *Document) error { return d.Rename("a", "b") }, `config.yaml: server "b": is there already; choose another name`},
+		{"rename to what is there", shared, func(d *Document) error { return d.Rename("a", "b") }, `config.yaml: server "b": already exists; choose another name`},
 		{"rename to no name", shared, func(d *Document) error { return d.Rename("a", "a b") }, `server "a b": the name of a server must not hold white space or control characters; use letters, digits, - and _`},
 		{"remove an anchor in use", shared, func(d *Document) error { return d.Remove("a") }, `config.yaml: server "a": holds the anchor &a, which line 5 refers to; move the anchor by hand first`},
 		{"disable what others merge", shared, func(d *Document) error { return d.SetEnabled("a", false) }, `config.yaml: server "a": the change would change server "b" too, which shares values with it; edit the file by hand`},
@@ -387,8 +387,8 @@ func TestAddAll(t *testing.T) {
 		}
 	}
 	for want, names := range map[string][]string{
-		`config.yaml: server "notes": is there already; replace it, or choose another name`:                     {"a", "b", "notes"},
-		`config.yaml: server "b": is there already; replace it, or choose another name`:                         {"a", "b", "b"},
+		`config.yaml: server "notes": already exists; replace it, or choose another name`:                       {"a", "b", "notes"},
+		`config.yaml: server "b": already exists; replace it, or choose another name`:                           {"a", "b", "b"},
 		`server "-b": the name of a server must not begin with -, as a flag does; use letters, digits, - and _`: {"a", "-b"},
 	} {
 		d, err := newDocument("config.yaml", handWritten)

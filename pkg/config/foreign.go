@@ -559,7 +559,7 @@ func readType(e *entry, s *Server, f field) {
 	e.set(s, f, "transport", func() {
 		transport, err := ParseTransport(word)
 		if err != nil {
-			e.fail(f.value, f.name, fmt.Sprintf("%q is no transport; write stdio, http or sse", word), "")
+			e.fail(f.value, f.name, fmt.Sprintf("%q is not a transport; write stdio, http or sse", word), "")
 		}
 		s.Transport = transport
 	})

@@ -26,7 +26,7 @@ type Format struct {
 	// StartLimit is how long the client waits for a server to start, and StartRemedy how one changes that.
 	StartLimit  time.Duration
 	StartRemedy string
-	// MostTools is how many tools the client offers to its model, those of all servers together.
+	// MostTools is how many tools the client offers to its model, from all servers together.
 	MostTools int
 	// LongestName is the most characters that NamePrefix and a tool's name may have together; {server} in the prefix is
 	// the name of the server. LongNames says what becomes of longer ones: "are left out".

@@ -63,7 +63,7 @@ func TestFormatIsKnownByContent(t *testing.T) {
 func TestForeignFileErrors(t *testing.T) {
 	tests := []struct{ name, text, want string }{
 		{"two formats", "{\n \"mcpServers\": {},\n \"context_servers\": {}\n}", `c.json:3: has the keys "mcpServers" and "context_servers", in lines 2 and 3, which are those of different formats; keep the servers below one of them`},
-		{"one server twice", "{\"mcpServers\": {\n \"a\": {\"command\": \"x\"},\n \"a\": {\"command\": \"y\"}}}", `c.json:3:2: the server "a" is there twice, in lines 2 and 3; rename or remove one`},
+		{"one server twice", "{\"mcpServers\": {\n \"a\": {\"command\": \"x\"},\n \"a\": {\"command\": \"y\"}}}", `c.json:3:2: the server "a" is defined twice, in lines 2 and 3; rename or remove one`},
 		{"syntax", "{\"mcpServers\": {\n  \"a\": {\"command\": \"x\" \"args\": []}}}", `c.json:2:24: invalid character '"' after object value (expecting ',' or '}'); is a comma missing before it?`},
 		{"key without quotes", "{\"mcpServers\": {\n  a: {}}}", `c.json:2:3: neither text in double quotes, nor a number, true, false or null; put double quotes around text`},
 		{"cut short", "{\"mcpServers\": {\n  \"a\": {", `c.json:2: the file ends too early; look for a bracket, a brace or a quote that is not closed`},
@@ -91,7 +91,7 @@ func TestForeignEntryErrorsLeaveTheOthers(t *testing.T) {
 	tests := []struct{ name, entry, want string }{
 		{"nothing", `{}`, `neither command nor url is set`},
 		{"both", `{"command": "x", "url": "https://a.example/"}`, `command and url are both set`},
-		{"kind", `{"url": "https://a.example/", "type": "carrier-pigeon"}`, `key "type": "carrier-pigeon" is no transport; write stdio, http or sse`},
+		{"kind", `{"url": "https://a.example/", "type": "carrier-pigeon"}`, `key "type": "carrier-pigeon" is not a transport; write stdio, http or sse`},
 		{"kind of a command", `{"command": "x", "type": "http"}`, `key "type": http needs a url`},
 		{"their name for a URL", `{"serverUrl": "nowhere"}`, `key "serverUrl": is not a complete URL`},
 		{"arguments as text", `{"command": "x", "args": "a b"}`, `key "args": want a list, found text`},

@@ -40,7 +40,7 @@ func TestParseHealthIsStrict(t *testing.T) {
 		"health: {tool: 7}":                              `key "health.tool": want text, found a number`,
 		"health: {tool: ping, args: [1]}":                `key "health.args": want a mapping, found a list`,
 		"health: {tool: ping, args: {a: .nan}}":          `key "health.args.a": .nan is no number that JSON has`,
-		"health: {tool: ping, args: {a: 1, a: 2}}":       `key "health.args.a": is there twice`,
+		"health: {tool: ping, args: {a: 1, a: 2}}":       `key "health.args.a": is defined twice`,
 		"health: {tool: ping, expect: pong}":             `key "health.expect": want a mapping, found text`,
 		"health: {tool: ping, expect: {contain: x}}":     `key "health.expect.contain": unknown key; did you mean "contains"?`,
 		"health: {tool: ping, expect: {is_error: 1}}":    `key "health.expect.is_error": want true or false`,

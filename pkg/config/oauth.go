@@ -360,7 +360,7 @@ func (s *Server) authProblems() []problem {
 		}
 	}
 	if o.Grant != "" && !slices.Contains(grants(), o.Grant) {
-		add("oauth.grant", fmt.Sprintf("%q is no grant", string(o.Grant)), "write authorization_code, client_credentials, jwt_bearer or enterprise_managed")
+		add("oauth.grant", fmt.Sprintf("%q is not a grant", string(o.Grant)), "write authorization_code, client_credentials, jwt_bearer or enterprise_managed")
 	}
 	if o.ClientSecret != "" && o.ClientID == "" {
 		missing("oauth.client_secret", "is set without oauth.client_id", "set both")

@@ -316,9 +316,9 @@ func (c *scope) collect(m *yaml.Node, path string, up *opened) []field {
 		}
 		if earlier := earlier(name.Value); earlier != nil {
 			if path == c.serversKey && c.server == "" {
-				c.fail(key, "", fmt.Sprintf("the server %q is there twice, in lines %d and %d", name.Value, earlier.Line, key.Line), "rename or remove one")
+				c.fail(key, "", fmt.Sprintf("the server %q is defined twice, in lines %d and %d", name.Value, earlier.Line, key.Line), "rename or remove one")
 			} else {
-				c.fail(key, below(path, name.Value), fmt.Sprintf("is there twice, in lines %d and %d", earlier.Line, key.Line), "keep one")
+				c.fail(key, below(path, name.Value), fmt.Sprintf("is defined twice, in lines %d and %d", earlier.Line, key.Line), "keep one")
 			}
 			continue
 		}

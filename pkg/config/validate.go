@@ -58,7 +58,7 @@ func ParseTransport(s string) (Transport, error) {
 	case "streamable-http", "streamable_http", "streamableHttp":
 		return TransportHTTP, nil
 	}
-	return "", fmt.Errorf("%q is no transport; write auto, http, sse or stdio", s)
+	return "", fmt.Errorf("%q is not a transport; write auto, http, sse or stdio", s)
 }
 
 // nameProblems says why a name cannot be typed where a server is asked for: it would be taken for a flag, a URL, a glob
@@ -123,7 +123,7 @@ func (s *Server) problems() []problem {
 	switch s.Transport {
 	case "", TransportAuto, TransportHTTP, TransportSSE, TransportStdio:
 	default:
-		add("transport", fmt.Sprintf("%q is no transport", string(s.Transport)), "write auto, http, sse or stdio")
+		add("transport", fmt.Sprintf("%q is not a transport", string(s.Transport)), "write auto, http, sse or stdio")
 	}
 
 	for _, text := range s.processTexts() {

@@ -91,7 +91,7 @@ func TestEveryKeyIsChecked(t *testing.T) {
 				wrong, marked = "~", "~" // all else can be expected
 			}
 			check("a wrong type of", key+": "+wrong, full, marked, "want ")
-			check("twice", key+": 1, "+key+": 2", full, key+": 2", "is there twice, in lines 3 and 3; keep one")
+			check("twice", key+": 1, "+key+": 2", full, key+": 2", "is defined twice, in lines 3 and 3; keep one")
 			if key == "NAME" || key == "Name" {
 				continue // any name is known there
 			}

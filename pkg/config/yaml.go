@@ -150,7 +150,11 @@ func syntaxError(file string, data []byte, err error) *Error {
 		e.Line, _ = strconv.Atoi(m[1])
 		e.Message = m[2]
 	}
-	lines := strings.Split(string(data), "\n")
+	lines := strings.Split(strings.TrimSuffix(string(data), "\n"), "\n")
+	// The library counts lines from zero in what its parser finds, and from one in what its scanner finds.
+	if regexp.MustCompile(`^line \d+: did not find expected (key|node content|'|<)`).MatchString(message) {
+		e.Line = min(e.Line+1, len(lines))
+	}
 	if m := regexp.MustCompile(`^unknown anchor '(.*)' referenced$`).FindStringSubmatch(message); m != nil {
 		e.Message = fmt.Sprintf("the alias *%s has no anchor &%s before it", m[1], m[1])
 		for i, line := range lines {
@@ -165,6 +169,13 @@ func syntaxError(file string, data []byte, err error) *Error {
 		if strings.Contains(line[:len(line)-len(strings.TrimLeft(line, " \t"))], "\t") {
 			e.Hint = "YAML is indented with spaces, and this line begins with a tab"
 		}
+	}
+	switch {
+	case e.Hint != "":
+	case strings.HasPrefix(e.Message, "did not find expected"), strings.HasPrefix(e.Message, "found unexpected end of stream"):
+		e.Hint = "look here and below for a bracket, a brace or a quote that is not closed, and check the indentation"
+	case strings.HasPrefix(e.Message, "mapping values are not allowed"):
+		e.Hint = "check the indentation, and put quotes around a value that contains a colon and a space"
 	}
 	return e
 }

@@ -256,7 +256,7 @@ func (b Baseline) judge(c baseline.Change) Finding {
 	switch {
 	case f.Status == Pass:
 	case grade == baseline.Breaking:
-		f.Fix = "see why the server changed; to accept it, write the baseline anew: --write-baseline " + name
+		f.Fix = "find out why the server changed; to accept it: --write-baseline " + name
 	default:
 		f.Fix = "read the change before anybody uses the server; to accept it: --write-baseline " + name
 	}

@@ -18,10 +18,12 @@ func authAccess() Check {
 		ID: "auth.access", Title: "access is granted", Needs: []string{"http.endpoint"}, Applies: overHTTP, Limit: ownLimits,
 		Budget: func(*Target) time.Duration { return defaultLimit }, // the opening is over, and the chain has a bound of its own
 
-		Why: `401 means that the server wants authorization, or does not accept the one it got: an OAuth login, when it describes one, or
-a static token. 403 means that it knows who asks, and refuses: a scope is missing, or a right. Nobody is logged in here, and no browser is
-opened: what is kept of an earlier login is used, and refreshed if it can be.`,
-		Remedy: `Log in, with mcpctl login NAME, or give the server the credential that it wants. A token usually goes into a header: mcpctl add NAME URL --header 'Authorization: Bearer ${TOKEN}'.`,
+		Why: `401 means that the server wants authorization, or does not accept what it got: an OAuth login if it describes
+one, otherwise a static token. 403 means that the server knows who is asking and refuses: a scope or a
+permission is missing. doctor never starts a login and never opens a browser; it uses, and if possible
+refreshes, an earlier login.`,
+		Remedy: `Log in with mcpctl login NAME, or give the server the credential that it wants. A token usually goes into a
+header: mcpctl add NAME URL --header 'Authorization: Bearer ${TOKEN}'.`,
 		Run: func(ctx context.Context, t *Target) Finding {
 			s, err := t.open(ctx)
 			switch {
@@ -107,7 +109,7 @@ func (t *Target) refusal(ctx context.Context, f Finding) Finding {
 		f.Fix = fmt.Sprintf("give it what the scheme wants: --header 'Authorization: %s ${CREDENTIAL}'", otherScheme(a))
 	default:
 		f.Message = "the server wants authorization: HTTP 401, and no token was sent; it offers no OAuth metadata, so it probably wants a static token"
-		f.Fix = "give it with a header: --header 'Authorization: Bearer ${TOKEN}'"
+		f.Fix = "send it in a header: --header 'Authorization: Bearer ${TOKEN}'"
 		if a.Defaults { // nobody knows whether the endpoints are there
 			f.Fix += "; if it has a login all the same: " + t.loginLine()
 		}

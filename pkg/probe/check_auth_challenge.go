@@ -9,11 +9,13 @@ import (
 
 func authChallenge() Check {
 	return Check{
-		ID: "auth.challenge", Title: "refusal says what is wanted", Applies: chained,
-		Why: `A 401 carries WWW-Authenticate, which names the scheme (Bearer), where the server describes itself (resource_metadata),
-and which scopes are missing. Without it a client cannot tell a server that wants an OAuth login from one that wants a static token,
-and some take the 401 for a defect. A server that let a login in is asked once more, without the token.`,
-		Remedy: `Send WWW-Authenticate: Bearer resource_metadata="URL" with each 401; for a static token WWW-Authenticate: Bearer will do.`,
+		ID: "auth.challenge", Title: "401 says what is required", Applies: chained,
+		Why: `A 401 should carry WWW-Authenticate, which names the scheme (Bearer), where the server describes itself
+(resource_metadata), and which scopes are missing. Without it a client cannot tell an OAuth login from a static
+token, and some take the 401 for a bug. If a login was accepted, the server is asked once more without the
+token.`,
+		Remedy: `Send WWW-Authenticate: Bearer resource_metadata="URL" with each 401. For a static token, WWW-Authenticate:
+Bearer is enough.`,
 		Run: func(ctx context.Context, t *Target) Finding {
 			a := t.authorization(ctx)
 			switch {

@@ -12,9 +12,10 @@ const mostSkew = time.Minute
 func authClock() Check {
 	return Check{
 		ID: "auth.clock", Title: "clocks agree", Applies: chained,
-		Why: `Tokens, assertions and proofs of possession hold times, which servers compare with their own clocks. Where those differ, a
-token is refused as not yet valid, or as expired, right after it was given. The clock of a server is in the header Date of its answers.`,
-		Remedy: `Set the clock of the machine that is wrong: let it follow a time server.`,
+		Why: `Tokens, assertions and proofs of possession contain times, which servers compare with their own clocks. If the
+clocks differ, a token is rejected as not yet valid, or as expired, right after it was issued. The server's
+clock is taken from the Date header of its answers.`,
+		Remedy: "Set the clock of the machine that is wrong, and let it follow a time server.",
 		Run: func(ctx context.Context, t *Target) Finding {
 			a := t.authorization(ctx)
 			seen := false

@@ -21,10 +21,11 @@ func authExpiry() Check {
 		Applies: func(t *Target) bool {
 			return overHTTP(t) && (authorizationOf(t.Server.Headers) != "" || loggedIn(t))
 		},
-		Why: `A token of a login lasts as long as the authorization server said, often an hour, and is refreshed before that if it gave a
-refresh token. One that the entry sends in the header Authorization may say itself until when it is good, if it is a JSON Web Token. One that
-has expired is refused by every server, with a 401 that looks like any other. Other tokens say nothing of themselves.`,
-		Remedy: `Log in again: mcpctl login NAME. A token of the entry's own: get a new one, and put it into the variable that the entry names.`,
+		Why: `A token from a login is valid for as long as the authorization server said, often an hour. It is refreshed
+before that, if there is a refresh token. A token in the entry's Authorization header shows its own expiry if it
+is a JSON Web Token; other tokens do not. An expired token is rejected with a 401 that looks like any other.`,
+		Remedy: `Log in again: mcpctl login NAME. If the token is in the entry, get a new one, and put it into the variable that
+the entry names.`,
 		Run: func(_ context.Context, t *Target) Finding {
 			if authorizationOf(t.Server.Headers) == "" {
 				return t.loginExpiry()

@@ -8,12 +8,13 @@ import (
 
 func authRegistration() Check {
 	return Check{
-		ID: authRegistrationID, Title: "clients can introduce themselves",
+		ID: authRegistrationID, Title: "clients can register",
 		Applies: func(t *Target) bool { return chained(t) && (t.chain == nil || t.chain.Server != nil) },
-		Why: `Before a login, a client needs an id at the authorization server: one that somebody got there beforehand, the URL of a
-document about itself, or one that it registers for. Where the server offers neither of the last two, every client has to be
-registered by hand, and most just fail.`,
-		Remedy: `Get a client id from the operator of the authorization server, and give it to the entry: --client-id ID, the key oauth.client_id. Operators: offer client-id metadata documents or dynamic registration.`,
+		Why: `Before a login, a client needs a client ID at the authorization server: one obtained in advance, the URL of a
+document about itself, or one that it registers for. If the authorization server offers neither of the last two,
+every client has to be registered by hand, and most just fail.`,
+		Remedy: `Get a client ID from the operator of the authorization server, and add it to the entry: --client-id ID, or the
+key oauth.client_id. Operators: offer client ID metadata documents or dynamic registration.`,
 		Run: func(ctx context.Context, t *Target) Finding {
 			a := t.authorization(ctx)
 			s, o := a.Server, t.expanded.OAuth
@@ -35,15 +36,15 @@ registered by hand, and most just fail.`,
 				return pass("by registration at " + firstWords(s.RegistrationEndpoint))
 			case s.ClientIDMetadataDocument:
 				return t.stopped(ctx, authRegistrationID, warn("the authorization server wants the URL of a document about the client, and the entry has none",
-					"publish such a document and name it: --client-metadata-url URL; or ask the operator for a client id: --client-id ID"))
+					"publish such a document and name it: --client-metadata-url URL; or ask the operator for a client ID: --client-id ID"))
 			}
-			return t.stopped(ctx, authRegistrationID, warn("the authorization server registers no clients: a client id has to be got from its operator", registerByHand))
+			return t.stopped(ctx, authRegistrationID, warn("the authorization server does not register clients: get a client ID from its operator", registerByHand))
 		},
 	}
 }
 
 // registerByHand is what helps where clients cannot register.
-const registerByHand = "ask the operator for a client id, and give it to the entry: --client-id ID, or the key oauth.client_id"
+const registerByHand = "ask the operator for a client ID, and set it: --client-id ID, or the key oauth.client_id"
 
 // registrable reports whether a client id can be had, as far as the metadata says.
 func (t *Target) registrable(a session.Authorization) bool {

@@ -7,11 +7,13 @@ import (
 
 func authResource() Check {
 	return Check{
-		ID: authResourceID, Title: "server describes its protection", Applies: chained,
-		Why: `A server with an OAuth login publishes a document about itself (RFC 9728) that names its authorization server. It is where
-the challenge says, else at /.well-known/oauth-protected-resource, with the path of the server and without. A web page at such an
-address is no document, and one about another server must not be used: its tokens would be for that one.`,
-		Remedy: `Publish the protected-resource metadata, with the URL of the server as resource, and name its address in the challenge; a server that only takes static tokens needs none.`,
+		ID: authResourceID, Title: "server publishes resource metadata", Applies: chained,
+		Why: `A server with an OAuth login publishes a document about itself (RFC 9728) that names its authorization server.
+Its address is in the challenge; otherwise it is /.well-known/oauth-protected-resource, with and without the
+path of the server. A web page at that address is not metadata, and metadata about another server must not be
+used: tokens would be issued for that one.`,
+		Remedy: `Publish protected-resource metadata with the URL of the server as resource, and name its address in the
+challenge. A server that only accepts static tokens needs none.`,
 		Run: func(ctx context.Context, t *Target) Finding {
 			a := t.authorization(ctx)
 			data := map[string]any{"asked": askedData(a.ResourcePlaces)}
@@ -20,8 +22,8 @@ address is no document, and one about another server must not be used: its token
 					"if the server has an OAuth login, publish the metadata; if it takes a static token, nothing is wrong here: give it with a header")
 				switch {
 				case a.Mismatch != "":
-					f.Message = fmt.Sprintf("the metadata is about %s, and this server is %s: a token for the one is not for the other", firstWords(a.Mismatch), t.place())
-					f.Fix = "let the metadata have the resource " + t.place() + ", or use the URL that it is about"
+					f.Message = fmt.Sprintf("the metadata is about %s, but this server is %s: a token for one is not valid for the other", firstWords(a.Mismatch), t.place())
+					f.Fix = "set resource in the metadata to " + t.place() + ", or use the URL that it is about"
 				case a.Server != nil && !a.Defaults && challenged(a, "resource_metadata") == "":
 					f = pass("there is none, as with servers of 2025-03-26: the authorization server is looked for at the server's origin")
 					f.Detail = asked(a.ResourcePlaces)

@@ -12,9 +12,11 @@ import (
 func authScopes() Check {
 	return Check{
 		ID: "auth.scopes", Title: "scopes are named, and granted", Applies: chained,
-		Why: `A login asks for scopes: those of the entry, else those that the challenge names, else those that the server's metadata lists.
-The authorization server may grant fewer. A token without the one that a tool needs lists everything and is refused when the tool is called.`,
-		Remedy: `Name the scopes that a request needs in the challenge: scope="files:read files:write". For a token that lacks one, log in again, and ask for it: mcpctl login NAME --oauth-scope SCOPE.`,
+		Why: `A login asks for scopes: those of the entry, else those in the challenge, else those in the server's metadata.
+The authorization server may grant fewer. A token without the scope that a tool needs can list everything, and
+is rejected when the tool is called.`,
+		Remedy: `Name the scopes that a request needs in the challenge: scope="files:read files:write". If a token lacks one, log
+in again and ask for it: mcpctl login NAME --oauth-scope SCOPE.`,
 		Run: func(ctx context.Context, t *Target) Finding {
 			a := t.authorization(ctx)
 			scopes := t.wantedScopes(a)

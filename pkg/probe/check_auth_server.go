@@ -7,14 +7,15 @@ import (
 
 func authServer() Check {
 	return Check{
-		ID: authServerID, Title: "authorization server describes itself",
+		ID: authServerID, Title: "authorization server publishes metadata",
 		Applies: func(t *Target) bool {
 			return chained(t) && (t.chain == nil || t.chain.Issuer != "" || len(t.chain.ServerPlaces) > 0)
 		},
-		Why: `The authorization server publishes where people log in and where tokens are given (RFC 8414, or OpenID Connect Discovery).
-Its issuer must be the one that the server named, letter by letter: else somebody could put another login in its place. It must offer
-PKCE with S256. Its endpoints are https, or http on this machine, and nothing else.`,
-		Remedy: `Publish the metadata at /.well-known/oauth-authorization-server, with the same issuer as in the server's metadata and code_challenge_methods_supported: ["S256"].`,
+		Why: `The authorization server publishes where people log in and where tokens are issued (RFC 8414, or OpenID Connect
+Discovery). Its issuer must be exactly the one that the MCP server named: otherwise somebody could substitute
+another login. It must offer PKCE with S256, and its endpoints must use https, or http on this machine.`,
+		Remedy: `Publish the metadata at /.well-known/oauth-authorization-server, with the same issuer as in the server's
+metadata and code_challenge_methods_supported: ["S256"].`,
 		Run: func(ctx context.Context, t *Target) Finding {
 			a := t.authorization(ctx)
 			data := map[string]any{"asked": askedData(a.ServerPlaces)}

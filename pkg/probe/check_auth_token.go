@@ -10,11 +10,12 @@ import (
 
 func authToken() Check {
 	return Check{
-		ID: "auth.token", Title: "a token is there", Needs: []string{"config.variables"},
+		ID: "auth.token", Title: "a token is available", Needs: []string{"config.variables"},
 		Applies: func(t *Target) bool { return overHTTP(t) && (authorizationOf(t.Server.Headers) != "" || chained(t)) },
-		Why: `A token comes from the entry, in the header Authorization, or from a login, and is kept between runs. One of the entry goes
-before one of a login. What cannot be read, because a keyring is locked, is as good as nothing.`,
-		Remedy: `Log in: mcpctl login NAME. For a keyring that is locked, unlock it, or keep credentials in files: MCPCTL_CREDENTIALS=file.`,
+		Why: `A token comes from the Authorization header of the entry, or from a login that is stored between runs. The entry
+takes precedence. A token that cannot be read, because the keyring is locked, counts as missing.`,
+		Remedy: `Log in: mcpctl login NAME. If the keyring is locked, unlock it, or keep credentials in files:
+MCPCTL_CREDENTIALS=file.`,
 		Run: func(_ context.Context, t *Target) Finding {
 			login := t.login
 			switch {

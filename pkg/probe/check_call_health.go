@@ -6,11 +6,13 @@ func callHealth() Check {
 	return Check{
 		ID: "call.health", Title: "health call is answered as expected", Needs: append(usable(), "tools.list"),
 		Limit: ownLimits, // the call has that of the entry
-		Why: `A server that lists its tools may still be unable to do its work: its database is gone, its token has expired. The key
-health of an entry names a tool that shows it, and what the answer must be like: is_error, contains, matches, jq, equals, max_ms. Its
-arguments are checked against the tool's schema, and it is called once. The stage recovery calls it again only if the tool says of
-itself that it only reads (readOnlyHint). mcpctl calls no tool that nobody has named.`,
-		Remedy:  `See what stands behind the tool: its database, its token, its upstream. If the answer is right, correct health.expect.`,
+		Why: `A server that lists its tools may still be unable to work: its database is down, its token has expired. The key
+health of an entry names a tool that shows this, and what to expect of its answer: is_error, contains, matches,
+jq, equals, max_ms. Its arguments are checked against the tool's schema, and it is called once. The recovery
+checks call it again only if the tool declares that it only reads (readOnlyHint). mcpctl calls no tool that
+nobody has named.`,
+		Remedy: `Look at what the tool depends on: its database, its token, its upstream. If the answer is right, correct
+health.expect.`,
 		Applies: func(t *Target) bool { return t.Server.Health != nil },
 		Run: func(ctx context.Context, t *Target) Finding {
 			call, problem := t.healthCall(ctx)

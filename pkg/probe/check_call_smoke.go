@@ -23,11 +23,13 @@ func callSmoke() Check {
 		Budget: func(t *Target) time.Duration {
 			return time.Duration(len(t.Server.Smoke)) * requestBudget(t)
 		},
-		Why: `One call says little about the other tools. The key smoke of an entry, or the file of --smoke, is a list of calls with
-what each answer must be like: is_error, contains, matches, jq, equals, max_ms. Each is a row of its own, call.NAME. The arguments are
-checked against the tool's schema first, and what does not fit is not sent. Each is called once, also a tool that says that it
-changes something: it was named for that. One whose outcome is not known is repeated only if its tool allows it.`,
-		Remedy:  `See what stands behind the tool: its database, its token, its upstream. If the answer is right, correct the expectation.`,
+		Why: `One call says little about the other tools. The key smoke of an entry, or the file given with --smoke, is a list
+of calls with what to expect of each answer: is_error, contains, matches, jq, equals, max_ms. Each is a row of
+its own, call.NAME. Arguments are checked against the tool's schema first; a call that does not match is not
+sent. Each tool is called once, even one that changes something: it was named for that. A call whose outcome is
+unknown is repeated only if its tool allows it.`,
+		Remedy: `Look at what the tool depends on: its database, its token, its upstream. If the answer is right, correct the
+expectation.`,
 		Applies: func(t *Target) bool { return slices.ContainsFunc(SmokeIDs(t.Server), t.wants(callSmokeID)) },
 		Each: func(ctx context.Context, t *Target) []Result {
 			var rows []Result

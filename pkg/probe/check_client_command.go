@@ -14,10 +14,12 @@ import (
 func clientCommand() Check {
 	return Check{
 		ID: "client.command", Title: "the client finds the command, too", Needs: []string{"command.found"},
-		Why: `An application that is started from the desktop does not read the startup files of your shell. What nvm, fnm, asdf, volta,
-mise, pyenv, Homebrew or a virtual environment put on the PATH there is missing from its own, so a command that works in this
-terminal is not found by it. The same goes for the interpreter of a script: npx, given with its full path, still looks for node.`,
-		Remedy: `Write the full path of the command into the client's file. For a script, put the directory of its interpreter into PATH in env.`,
+		Why: `An application started from the desktop does not read your shell's startup files. What nvm, fnm, asdf, volta,
+mise, pyenv, Homebrew or a virtual environment add to PATH there is missing, so it does not find a command that
+works in this terminal. The same goes for the interpreter of a script: npx, even with its full path, still looks
+for node.`,
+		Remedy: `Use the full path of the command in the client's file. For a script, add the directory of its interpreter to
+PATH in env.`,
 		Applies: func(t *Target) bool {
 			return stdio(t) && runtime.GOOS != "windows" && launched(t, config.LaunchDesktop, config.LaunchShell)
 		},
@@ -44,7 +46,7 @@ func (t *Target) clientCommand(path, goos string) Finding {
 	if client.Launch == config.LaunchShell {
 		if !full && t.passing(dir) {
 			return warn(fmt.Sprintf("%s is on the PATH of this terminal only: %s%s; %s takes the PATH of your login shell", t.expanded.Command, dir, managerOf(dir), client.Title),
-				fmt.Sprintf(`write the full path into %s's file: "command": %q`, client.Title, path))
+				fmt.Sprintf(`use the full path in %s's file: "command": %q`, client.Title, path))
 		}
 		return pass(client.Title + " takes the PATH of your login shell")
 	}
@@ -63,7 +65,7 @@ func (t *Target) clientCommand(path, goos string) Finding {
 		return f
 	}
 	return warn(fmt.Sprintf("%s is found only through this terminal's PATH, in %s%s; %s has another (%s)", t.expanded.Command, dir, managerOf(dir), client.Title, shownDesktopPath(goos)),
-		fmt.Sprintf(`write the full path into %s's file: "command": %q`, client.Title, path))
+		fmt.Sprintf(`use the full path in %s's file: "command": %q`, client.Title, path))
 }
 
 // otherProgram returns what a desktop client starts in place of the command that was found at a path here, "" if it is the

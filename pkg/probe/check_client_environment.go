@@ -11,9 +11,10 @@ import (
 func clientEnvironment() Check {
 	return Check{
 		ID: "client.environment", Title: "the client has the variables, too", Needs: []string{sessionOpenID},
-		Why: `An application that is started from the desktop has none of the variables that your shell's startup files set: proxies,
-certificate authorities, tokens. A server that reaches its upstream from this terminal may then not reach it from there.`,
-		Remedy: `Write the variables into env of the entry in the client's file.`,
+		Why: `An application started from the desktop has none of the variables that your shell's startup files set: proxies,
+certificate authorities, tokens. A server that reaches its upstream from this terminal may not reach it from
+there.`,
+		Remedy: "Add the variables to env of the entry in the client's file.",
 		Applies: func(t *Target) bool {
 			return runtime.GOOS != "windows" && launched(t, config.LaunchDesktop, config.LaunchShell)
 		},

@@ -11,10 +11,10 @@ import (
 
 func clientNames() Check {
 	return Check{
-		ID: "client.names", Title: "the client takes the names of the tools", Needs: []string{"tools.list"},
-		Why: `Clients put the name of the server in front of each tool's, and have a limit for both together. A tool whose name is longer is
-left out, or makes every request to the model fail.`,
-		Remedy: `Give the server a shorter name in the client's file, or the tools shorter ones.`,
+		ID: "client.names", Title: "the client accepts the tool names", Needs: []string{"tools.list"},
+		Why: `Clients put the name of the server in front of each tool's name, and limit the length of both together. A tool
+with a longer name is left out, or makes every request to the model fail.`,
+		Remedy: "Give the server a shorter name in the client's file, or shorten the names of the tools.",
 		Applies: func(t *Target) bool {
 			return fromClient(t) && format(t).LongestName > 0 && announces(t, func(i session.Info) bool { return i.Capabilities.Tools != nil })
 		},

@@ -11,9 +11,10 @@ import (
 func clientPlaceholders() Check {
 	return Check{
 		ID: "client.placeholders", Title: "placeholders mean the same there", Needs: []string{"config.variables"},
-		Why: `Each client replaces other things in its file: ${NAME}, ${env:NAME}, ${workspaceFolder}, ${input:…}, or nothing at all.
-What it does not replace reaches the server as it is written: a token that reads ${GITHUB_TOKEN}, a path that begins with ~.`,
-		Remedy:  `Write it in the client's own form, or write the value itself.`,
+		Why: `Each client replaces other placeholders in its file: ${NAME}, ${env:NAME}, ${workspaceFolder}, ${input:…}, or
+none at all. What it does not replace reaches the server as written: a token that reads ${GITHUB_TOKEN}, a path
+that begins with ~.`,
+		Remedy:  "Use the client's own syntax, or the value itself.",
 		Applies: func(t *Target) bool { return fromClient(t) && placeholders(t) > 0 },
 		Run: func(_ context.Context, t *Target) Finding {
 			client := format(t)

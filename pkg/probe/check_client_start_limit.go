@@ -8,9 +8,10 @@ import (
 func clientStartLimit() Check {
 	return Check{
 		ID: "client.start-limit", Title: "it starts within the client's limit", Needs: []string{sessionOpenID},
-		Why: `Clients wait for a server to start for a time of their own, and give up then. A package that npx or uvx fetches anew with each
-release takes longer than usual on just that day.`,
-		Remedy:  `Install the package beforehand, so that starting it downloads nothing, or raise the client's limit where it has one.`,
+		Why: `Each client waits only so long for a server to start. When npx or uvx has to download a new release, starting
+takes longer than usual.`,
+		Remedy: `Install the package beforehand, so that starting it downloads nothing, or raise the client's timeout if it has
+one.`,
 		Applies: func(t *Target) bool { return fromClient(t) && format(t).StartLimitOf(t.Server) > 0 },
 		Run: func(ctx context.Context, t *Target) Finding {
 			s, err := t.open(ctx)

@@ -9,10 +9,10 @@ import (
 
 func clientTools() Check {
 	return Check{
-		ID: "client.tools", Title: "the client takes that many tools", Needs: []string{"tools.list"},
-		Why: `Some clients offer only so many tools to their model, those of all servers together: what is beyond the limit is left out
-without a word, or no request works any more.`,
-		Remedy: `Turn off tools that are not needed, in the client or with an option of the server.`,
+		ID: "client.tools", Title: "the client accepts that many tools", Needs: []string{"tools.list"},
+		Why: `Some clients offer their model only a limited number of tools, from all servers together: the rest is left out
+silently, or requests fail.`,
+		Remedy: "Turn off tools that are not needed, in the client or with an option of the server.",
 		Applies: func(t *Target) bool {
 			return fromClient(t) && format(t).MostTools > 0 && announces(t, func(i session.Info) bool { return i.Capabilities.Tools != nil })
 		},
@@ -24,7 +24,7 @@ without a word, or no request works any more.`,
 			client := format(t)
 			f := pass(fmt.Sprintf("%d of the %d that %s takes in all", len(names), client.MostTools, client.Title))
 			if len(names) > client.MostTools {
-				f = warn(fmt.Sprintf("%d tools, and %s takes %d, those of all servers together", len(names), client.Title, client.MostTools),
+				f = warn(fmt.Sprintf("%d tools, but %s accepts only %d, from all servers together", len(names), client.Title, client.MostTools),
 					"turn off tools that are not needed, in "+client.Title+" or with an option of the server")
 			}
 			f.Data = map[string]any{"tools": len(names), "limit": client.MostTools}

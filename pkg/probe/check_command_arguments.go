@@ -10,12 +10,13 @@ import (
 
 func commandArguments() Check {
 	return Check{
-		ID: "command.arguments", Title: "arguments are what they should be", Needs: []string{"command.found"}, Applies: stdio,
-		Why: `No shell stands between an entry and the process: $HOME, ~user, *, %APPDATA% and quotes reach the server as they are
-written. In a configuration file ${NAME} and a leading ~/ are replaced, and nothing else; placeholders of an example, and
-those of another client, such as ${workspaceFolder}, are not. Some servers take such values without a word and then find
+		ID: "command.arguments", Title: "arguments are plausible", Needs: []string{"command.found"}, Applies: stdio,
+		Why: `No shell is involved between an entry and the process: $HOME, ~user, *, %APPDATA% and quotes reach the server as
+written. In a configuration file only ${NAME} and a leading ~/ are replaced; placeholders from an example or of
+another client, such as ${workspaceFolder}, are not. Some servers accept such values silently and then find
 nothing.`,
-		Remedy: `Write ${NAME} and ~/ in a configuration file, or the value itself; replace the placeholders; leave quotes out, args are separate already.`,
+		Remedy: `Use ${NAME} and ~/ in a configuration file, or the value itself. Replace the placeholders. Remove quotes: args
+are already separate.`,
 		Run: func(_ context.Context, t *Target) Finding {
 			doubts := doubtfulArguments(t.expanded, t.meant())
 			if len(doubts) == 0 {

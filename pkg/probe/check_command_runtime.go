@@ -12,10 +12,10 @@ func commandRuntime() Check {
 	return Check{
 		ID: "command.runtime", Title: "runtime is new enough", Needs: []string{"command.executable"},
 		Applies: func(t *Target) bool { return stdio(t) && t.Server.Err == nil },
-		Why: `Servers in JavaScript and Python end at once, with errors about syntax or missing functions, when the runtime is older
-than the SDK of MCP needs. Several versions may be installed: it is the one that the server gets that counts, found on its
-PATH and in its directory. It is asked for its version while the session opens.`,
-		Remedy: `Install a newer version, or give the full path of the newer one as the command.`,
+		Why: `Servers written in JavaScript and Python exit at once, with errors about syntax or missing functions, when the
+runtime is older than the MCP SDK requires. If several versions are installed, the one on the server's own PATH
+and in its directory counts. It is asked for its version while the session opens.`,
+		Remedy: "Install a newer version, or use the full path of the newer one as the command.",
 		Run: func(ctx context.Context, t *Target) Finding {
 			t.askRuntime(ctx)
 			a, ok := t.runtime.wait(ctx)

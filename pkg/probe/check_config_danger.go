@@ -7,12 +7,13 @@ import (
 
 func configDanger() Check {
 	return Check{
-		ID: "config.danger", Title: "the command does nothing dangerous", Needs: []string{"config.entry"}, Applies: stdio,
-		Why: `What an entry starts runs with your rights, and entries are copied from pages and from other people's files. Some forms no
-server needs: a download that is run unseen, a command that is encoded, a write to a file that is run at each login, the removal
-of a home directory, a credential that is sent elsewhere, a container that is given the whole machine, a server that runs as root.
-That nothing is found here says nothing about the program itself.`,
-		Remedy: `Read what the command does, word by word. If you did not write it, or do not know who did, remove the entry, and see to what it may have done already.`,
+		ID: "config.danger", Title: "command does nothing dangerous", Needs: []string{"config.entry"}, Applies: stdio,
+		Why: `The command of an entry runs with your rights, and entries are often copied from web pages and from other
+people's files. Some things no server needs: running a download unseen, an encoded command, writing to a file
+that runs at every login, removing a home directory, sending a credential elsewhere, giving a container the
+whole machine, running the server as root. A pass says nothing about the program itself.`,
+		Remedy: `Read the command word by word. If you did not write it, or do not know who did, remove the entry, and find out
+what it may already have done.`,
 		Run: func(_ context.Context, t *Target) Finding {
 			dangers := t.Server.Dangers()
 			if len(dangers) == 0 {

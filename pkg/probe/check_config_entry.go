@@ -8,9 +8,9 @@ import (
 func configEntry() Check {
 	return Check{
 		ID: "config.entry", Title: "entry is valid",
-		Why: `The entry names exactly one of a command and a URL, and every value has the form and the range that it must have.
-Nothing can be started or reached with an entry that is not valid.`,
-		Remedy: `Correct the value that is named; mcpctl get NAME shows the entry, and mcpctl set NAME KEY=VALUE changes it.`,
+		Why: `The entry must have either a command or a URL, and every value must have the right form and be in range. An
+invalid entry cannot be used at all.`,
+		Remedy: "Correct the value that is named. mcpctl get NAME shows the entry, and mcpctl set NAME KEY=VALUE changes it.",
 		Run: func(_ context.Context, t *Target) Finding {
 			err := t.Server.Err
 			if err == nil {

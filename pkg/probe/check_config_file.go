@@ -10,8 +10,8 @@ import (
 func configFile() Check {
 	return Check{
 		ID: "config.file", Title: "file is private",
-		Why:    `A configuration with secrets in it should not be read by other users of the machine.`,
-		Remedy: `chmod 600 FILE.`,
+		Why:    "A configuration that contains secrets should not be readable by other users of the machine.",
+		Remedy: "chmod 600 FILE.",
 		Applies: func(t *Target) bool {
 			return t.ConfigPath != "" && t.ConfigPath != "-" && runtime.GOOS != "windows"
 		},

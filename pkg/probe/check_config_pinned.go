@@ -8,10 +8,11 @@ import (
 // configPinned only tells: most entries name no version, as the pages of the servers have it, and that is a choice.
 func configPinned() Check {
 	return Check{
-		ID: "config.pinned", Title: "the version is written down", Needs: []string{"config.entry"}, Applies: stdio,
-		Why: `A command such as npx, uvx or docker fetches what it starts. Without a version it starts what is newest, or what it happens
-to have: a server that worked yesterday can be another one today, and on another machine. It is told, and is never a warning.`,
-		Remedy: `Nothing has to be mended. To have the same server each time, write its version, or a commit or digest, as the message shows.`,
+		ID: "config.pinned", Title: "version is pinned", Needs: []string{"config.entry"}, Applies: stdio,
+		Why: `Commands such as npx, uvx and docker download what they start. Without a version they start the newest one, or
+whatever is cached, so the server can change from one day to the next and differ between machines. This is only
+reported; it is never a warning.`,
+		Remedy: "No fix is required. For the same server every time, pin a version, commit or digest, as the message shows.",
 		Run: func(_ context.Context, t *Target) Finding {
 			var pinned, loose, examples []string
 			for _, p := range t.Server.Packages() {

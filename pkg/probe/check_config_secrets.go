@@ -8,9 +8,9 @@ import (
 func configSecrets() Check {
 	return Check{
 		ID: "config.secrets", Title: "secrets are not literal", Needs: []string{"config.entry"},
-		Why: `A token that stands in the configuration itself is copied with it: into backups, dotfile repositories, bug reports.
-Keep it in the environment and write ${NAME}.`,
-		Remedy: `Put the value into a variable of the environment, and write ${NAME} in its place.`,
+		Why: `A token written into the configuration is copied along with the file: into backups, dotfile repositories and bug
+reports.`,
+		Remedy: "Put the value into an environment variable, and write ${NAME} in its place.",
 		Run: func(_ context.Context, t *Target) Finding {
 			literal := writtenSecrets(t)
 			if len(literal) == 0 {

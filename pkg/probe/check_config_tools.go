@@ -11,9 +11,9 @@ import (
 func configTools() Check {
 	return Check{
 		ID: "config.tools", Title: "tool filters match", Needs: []string{"tools.list"},
-		Why: `A filter that matches no tool is usually a misspelling, or the server has renamed the tool: the filter then hides all
+		Why: `A filter that matches no tool is usually a typo, or the server has renamed the tool. The filter then hides all
 tools, or none.`,
-		Remedy:  `Correct the filter; mcpctl tools NAME lists the names that there are.`,
+		Remedy:  "Correct the filter. mcpctl tools NAME lists the names.",
 		Applies: func(t *Target) bool { return len(t.Server.Tools.Include)+len(t.Server.Tools.Exclude) > 0 },
 		Run: func(ctx context.Context, t *Target) Finding {
 			list, err := t.list(ctx, "tools/list")

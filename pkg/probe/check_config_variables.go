@@ -12,10 +12,11 @@ import (
 func configVariables() Check {
 	return Check{
 		ID: "config.variables", Title: "variables are set", Needs: []string{"config.entry"},
-		Why: `${NAME} in an entry stands for a variable of the environment. Nothing is started or sent with one that is not set: a
-server would get the placeholder for a token, and refuse it with an error that hides the cause. One that is set and empty is most
-often a secret that a pipeline does not have, so it is told where it stands in the URL, in a header, or for a secret.`,
-		Remedy: `Set the variables where mcpctl runs, or give them defaults: ${NAME:-default}.`,
+		Why: `${NAME} in an entry is replaced by an environment variable. If one is not set, nothing is started or sent:
+otherwise the server would get the placeholder instead of a token, and reject it with an error that hides the
+cause. A variable that is set but empty, often a secret missing in CI, is reported if it is used in the URL, in
+a header, or for a secret.`,
+		Remedy: "Set the variables where mcpctl runs, or give them a default: ${NAME:-default}.",
 		Run: func(_ context.Context, t *Target) Finding {
 			expanded, secrets, err := t.Server.Expand(t.Environment)
 			if t.OnSecrets != nil {

@@ -11,10 +11,11 @@ import (
 func httpEndpoint() Check {
 	return Check{
 		ID: "http.endpoint", Title: "URL answers MCP", Needs: []string{"net.proxy", "net.tcp", "net.tls"}, Applies: overHTTP,
-		Why: `The opening request is sent to the URL with POST, as every client does. The answer must be JSON-RPC. A web page, a
-redirect, 404 or 405 mean that the URL is not the MCP endpoint: it often has a path of its own, such as /mcp. Then the
-usual paths are tried.`,
-		Remedy: `Correct the URL: the fix names what was found. Ask the server's documentation for the path of its MCP endpoint.`,
+		Why: `The opening request is sent to the URL with POST, as every client does. The answer must be JSON-RPC. A web page,
+a redirect, 404 or 405 means that the URL is not the MCP endpoint, which often has its own path, such as /mcp.
+In that case mcpctl tries the usual paths.`,
+		Remedy: `Correct the URL: the fix names what was found. The server's documentation should name the path of its MCP
+endpoint.`,
 		Limit:  ownLimits,
 		Budget: connectBudget,
 		Run: func(ctx context.Context, t *Target) Finding {
@@ -30,7 +31,7 @@ usual paths are tried.`,
 			case e.NotMCP() && e.Phase != "notifications/initialized":
 				f := failure(err)
 				if other := t.otherwise(ctx); other != "" {
-					f.Fix = fmt.Sprintf("the server speaks the transport %s, and the entry wants %s: --transport %s, or the key transport", other, t.expanded.Transport, other)
+					f.Fix = fmt.Sprintf("the server speaks %s, but the transport is set to %s: use --transport %s, or change the key transport", other, t.expanded.Transport, other)
 				} else if other := t.elsewhere(ctx); other != "" {
 					f.Fix = "use " + other + " instead: an MCP server answers there"
 				}

@@ -14,10 +14,12 @@ func httpHost() Check {
 		ID: "http.host", Title: "foreign Host and Origin are refused", Needs: usable(),
 		Applies: func(t *Target) bool { return overHTTP(t) && localURL(t.Server.URL) },
 		Limit:   ownLimits, Budget: func(*Target) time.Duration { return visitTime },
-		Why: `A server on this machine can be reached by every web page that is open in a browser here: the page's own host name is
-made to resolve to 127.0.0.1 (DNS rebinding). The specification therefore asks servers to check the Origin header; a server that
-listens on the loopback interface should refuse a Host that is not its own, too. Asked is with the Host and Origin evil.example.`,
-		Remedy: `Refuse requests whose Origin is foreign with 403, and those whose Host is not localhost or a loopback address; the SDKs have an option for it (DNS rebinding protection, allowed hosts).`,
+		Why: `Any web page open in a browser on this machine can reach a server on this machine, by making its own host name
+resolve to 127.0.0.1 (DNS rebinding). The specification therefore asks servers to check the Origin header; a
+server that listens on the loopback interface should also reject a foreign Host. The check sends evil.example as
+Host and as Origin.`,
+		Remedy: `Reject requests with a foreign Origin with 403, and those whose Host is not localhost or a loopback address. The
+SDKs have an option for it (DNS rebinding protection, allowed hosts).`,
 		Run: func(ctx context.Context, t *Target) Finding {
 			ctx, cancel := context.WithTimeout(ctx, t.patience(2))
 			defer cancel()

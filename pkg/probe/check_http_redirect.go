@@ -9,10 +9,11 @@ import (
 func httpRedirect() Check {
 	return Check{
 		ID: "http.redirect", Title: "URL is the final one", Needs: []string{sessionOpenID}, Applies: overHTTP,
-		Why: `A redirect costs a round trip with every request, and not all clients get over it: many turn the POST into a GET (301,
-302), or drop the body or the token on the way. mcpctl follows redirects within the server's origin only, and repeats the POST as
-it is.`,
-		Remedy: `Put the address that the server redirects to into the configuration; often only a slash at the end is missing, or too much.`,
+		Why: `A redirect costs a round trip with every request, and not all clients handle it: many turn the POST into a GET
+(301, 302), or drop the body or the token. mcpctl follows redirects within the server's origin only, and repeats
+the POST unchanged.`,
+		Remedy: `Put the address that the server redirects to into the configuration. Often only a trailing slash is missing, or
+one too many.`,
 		Run: func(_ context.Context, t *Target) Finding {
 			if t.warned(session.WarnRedirect) == "" {
 				return pass("no redirect")

@@ -10,9 +10,9 @@ import (
 func netDNS() Check {
 	return Check{
 		ID: "net.dns", Title: "host name resolves", Needs: []string{"config.network"}, Applies: overHTTP,
-		Why: `The host name of the URL must have an address. When it has none, look for a misspelling, a missing VPN, or a name
+		Why: `The host name in the URL must resolve to an address. If it does not, look for a typo, a missing VPN, or a name
 that exists only inside a container network.`,
-		Remedy: `Correct the host name in the URL; connect the VPN if the name is an internal one.`,
+		Remedy: "Correct the host name in the URL, or connect to the VPN if the name is an internal one.",
 		Run: func(ctx context.Context, t *Target) Finding {
 			r, other := way(t, "resolves it")
 			if other != nil {

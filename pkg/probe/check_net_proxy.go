@@ -11,10 +11,11 @@ import (
 func netProxy() Check {
 	return Check{
 		ID: "net.proxy", Title: "proxy accepts connections", Needs: []string{"config.network"}, Applies: overHTTP,
-		Why: `When a proxy carries the requests, the server's own address is never dialled from here, and everything depends on the
-proxy: its name must resolve, and its port must accept connections. Where it comes from (the key proxy, HTTPS_PROXY, HTTP_PROXY) is
-told, without its password. Clients that ignore these variables need a way of their own.`,
-		Remedy: `Correct the proxy, or name the server in NO_PROXY if it can be reached without one; --proxy none goes without it once.`,
+		Why: `When a proxy carries the requests, mcpctl never connects to the server's own address, so the proxy's name must
+resolve and its port must accept connections. The message says where the proxy is configured (the key proxy,
+HTTPS_PROXY, HTTP_PROXY), without its password. Clients that ignore these variables need their own proxy
+setting.`,
+		Remedy: "Correct the proxy, or add the server to NO_PROXY if it can be reached directly. --proxy none bypasses it once.",
 		Run: func(ctx context.Context, t *Target) Finding {
 			r, err := t.dialer().Route(t.expanded)
 			switch {
@@ -31,7 +32,7 @@ told, without its password. Clients that ignore these variables need a way of th
 			if err != nil {
 				f.Status, f.Class = Fail, string(session.ClassConnect)
 				f.Message = fmt.Sprintf("the proxy %s (%s) cannot be reached: %s", r.Proxy, r.ProxySource, dialText(err))
-				f.Fix = "correct the proxy, or go without it: --proxy none, or name the server in NO_PROXY"
+				f.Fix = "correct the proxy, or bypass it: --proxy none, or add the server to NO_PROXY"
 				return f
 			}
 			_ = conn.Close()

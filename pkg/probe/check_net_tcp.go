@@ -13,9 +13,9 @@ func netTCP() Check {
 	return Check{
 		ID: "net.tcp", Title: "port accepts connections", Needs: []string{"net.dns"}, Applies: overHTTP, Limit: ownLimits,
 		Budget: func(t *Target) time.Duration { return netTime + session.LimitsFor(t.Server).Wait.Value },
-		Why: `Something must listen at the host and port of the URL. "Connection refused" means that the machine is there and nothing
-listens on the port; no answer at all means a firewall, or a machine that is not there.`,
-		Remedy: `Start the server, correct the port, or open the firewall.`,
+		Why: `Something must listen on the host and port of the URL. "Connection refused" means that the machine is there but
+nothing listens on the port; no answer at all means a firewall, or a machine that is down.`,
+		Remedy: "Start the server, correct the port, or open the firewall.",
 		Run: func(ctx context.Context, t *Target) Finding {
 			r, other := way(t, "connects to it")
 			if other != nil {

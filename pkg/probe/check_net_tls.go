@@ -15,10 +15,10 @@ import (
 
 func netTLS() Check {
 	return Check{
-		ID: "net.tls", Title: "certificate is good", Needs: []string{"net.tcp"}, Applies: https,
-		Why: `The server's certificate must be signed by an authority that this machine trusts, name the host of the URL, and not have
-expired. Clients refuse any other, usually without saying why.`,
-		Remedy: `Renew the certificate, or name the authority that signed it: --ca-file FILE, the key tls.ca_file.`,
+		ID: "net.tls", Title: "certificate is valid", Needs: []string{"net.tcp"}, Applies: https,
+		Why: `The server's certificate must be signed by an authority that this machine trusts, must name the host in the URL,
+and must not have expired. Clients reject any other, usually without saying why.`,
+		Remedy: "Renew the certificate, or trust the authority that signed it: --ca-file FILE, or the key tls.ca_file.",
 		Run: func(ctx context.Context, t *Target) Finding {
 			r, other := way(t, "stands between")
 			if other != nil {

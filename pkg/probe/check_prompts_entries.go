@@ -9,9 +9,9 @@ import (
 func promptsEntries() Check {
 	return Check{
 		ID: "prompts.entries", Title: "prompts can be called by name", Needs: []string{"prompts.list"}, Applies: announcesPrompts,
-		Why: `A prompt has a name of its own, and so has each of its arguments. Clients offer them as commands; one without a name is
-dropped, or makes the whole list fail.`,
-		Remedy: `Give every prompt, and every argument of one, a name of its own.`,
+		Why: `Each prompt, and each of its arguments, has a unique name. Clients offer prompts as commands; they drop one
+without a name, or reject the whole list.`,
+		Remedy: "Give every prompt, and every argument of a prompt, a unique name.",
 		Run: func(ctx context.Context, t *Target) Finding {
 			list, err := t.list(ctx, "prompts/list")
 			if err != nil {

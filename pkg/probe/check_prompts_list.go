@@ -7,8 +7,8 @@ import (
 func promptsList() Check {
 	return Check{
 		ID: "prompts.list", Title: "prompts are listed", Needs: usable(), Limit: ownLimits, lists: true,
-		Why:     `A server that announced prompts must answer the list of them, on all pages; clients offer them as commands.`,
-		Remedy:  `Answer prompts/list, or do not announce prompts.`,
+		Why:     "A server that declares prompts must list them, on all pages. Clients offer them as commands.",
+		Remedy:  "Answer prompts/list, or do not declare prompts.",
 		Applies: announcesPrompts,
 		Run:     func(ctx context.Context, t *Target) Finding { return listed(ctx, t, "prompts/list", "prompts") },
 	}

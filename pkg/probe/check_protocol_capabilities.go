@@ -13,10 +13,10 @@ import (
 
 func protocolCapabilities() Check {
 	return Check{
-		ID: "protocol.capabilities", Title: "capabilities match", Needs: usable(), Limit: ownLimits, lists: true,
-		Why: `Clients ask only for what the server announced in its capabilities. What works and was not announced is invisible to
-them; what was announced and does not work is an error to them.`,
-		Remedy: `Announce in initialize what works, and only that.`,
+		ID: "protocol.capabilities", Title: "declared capabilities work", Needs: usable(), Limit: ownLimits, lists: true,
+		Why: `Clients use only what the server declared in its capabilities. What works but was not declared is invisible to
+them; what was declared but does not work is an error.`,
+		Remedy: "Declare in initialize exactly what works.",
 		Run: func(ctx context.Context, t *Target) Finding {
 			s, err := t.sup.Session(ctx)
 			if err != nil {
@@ -39,7 +39,7 @@ them; what was announced and does not work is an error to them.`,
 				case c.announced:
 					announced = append(announced, c.name)
 					if list.Unsupported {
-						problems = append(problems, fmt.Sprintf("%s are announced and %s is not known", c.name, c.method))
+						problems = append(problems, fmt.Sprintf("%s are declared, but %s is unknown", c.name, c.method))
 					}
 				case len(list.Items) > 0:
 					problems = append(problems, fmt.Sprintf("%s works (%d entries) and is not announced", c.method, len(list.Items)))
@@ -48,11 +48,11 @@ them; what was announced and does not work is an error to them.`,
 			if caps.Logging != nil && //nolint:staticcheck // deprecated in the modern era, and this is the other
 				s.Info().Era == session.EraLegacy && t.hung == "" && t.crowded() == nil {
 				if e := t.refusesLevel(ctx); e != nil {
-					problems = append(problems, "logging is announced and logging/setLevel is answered with an error: "+e.Message)
+					problems = append(problems, "logging is declared, but logging/setLevel is answered with an error: "+e.Message)
 				}
 			}
 			if len(problems) > 0 {
-				return warn(strings.Join(problems, "; "), "announce in initialize what works, and only that")
+				return warn(strings.Join(problems, "; "), "declare exactly what works in the capabilities of initialize")
 			}
 			if len(unanswered) > 0 {
 				return skip("not answered: " + strings.Join(unanswered, ", "))

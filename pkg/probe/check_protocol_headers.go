@@ -12,10 +12,11 @@ import (
 func protocolHeaders() Check {
 	return Check{
 		ID: "protocol.headers", Title: "headers are checked", Needs: usable(), Applies: remotely, Limit: ownLimits, Budget: func(*Target) time.Duration { return visitTime },
-		Why: `From protocol 2026-07-28 on, MCP-Protocol-Version and Mcp-Method repeat what the body says, so that proxies can route by
-them. A request in which they differ from the body, or name a version that the server does not know, must be refused with 400: else
-a proxy lets pass what it should have stopped.`,
-		Remedy: `Compare MCP-Protocol-Version with the versions that the server knows, and Mcp-Method with the body; answer 400 where they do not fit.`,
+		Why: `From protocol version 2026-07-28 on, MCP-Protocol-Version and Mcp-Method repeat what the body says, so that
+proxies can route by them. If they differ from the body, or name a version that the server does not know, the
+server must answer 400: otherwise a proxy lets requests pass that it should have stopped.`,
+		Remedy: `Compare MCP-Protocol-Version with the supported versions, and Mcp-Method with the body. Answer 400 if they do
+not match.`,
 		Run: func(ctx context.Context, t *Target) Finding {
 			ctx, cancel := context.WithTimeout(ctx, t.patience(2))
 			defer cancel()

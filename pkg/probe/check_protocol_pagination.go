@@ -7,11 +7,12 @@ import (
 
 func protocolPagination() Check {
 	return Check{
-		ID: "protocol.pagination", Title: "lists have an end", Needs: usable(), Limit: ownLimits, lists: true,
-		Why: `Lists come in pages: a nextCursor asks for more, and the last page has none. A server that always sends one, be it empty,
-sends simple clients into an endless loop (170,000 requests in a minute have been seen), and others stop after the first page. From
-protocol 2026-07-28 on, an empty cursor is one like any other.`,
-		Remedy: `Leave nextCursor out on the last page, and send another cursor with each page.`,
+		ID: "protocol.pagination", Title: "lists end", Needs: usable(), Limit: ownLimits, lists: true,
+		Why: `Lists come in pages: nextCursor asks for the next one, and the last page has none. A server that always sends
+one, even an empty one, puts simple clients into an endless loop (170,000 requests a minute have been seen), and
+makes others stop after the first page. From protocol version 2026-07-28 on, an empty cursor is a cursor like
+any other.`,
+		Remedy: "Omit nextCursor on the last page, and send a different cursor with each page.",
 		Run: func(ctx context.Context, t *Target) Finding {
 			var odd []string
 			for _, method := range t.announced() {

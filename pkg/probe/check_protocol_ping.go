@@ -11,9 +11,9 @@ import (
 func protocolPing() Check {
 	return Check{
 		ID: "protocol.ping", Title: "ping is answered", Needs: usable(),
-		Why: `Up to protocol version 2025-11-25 every server must answer ping. Clients use it to find dead connections, and give up a
-server that does not answer.`,
-		Remedy: `Answer ping with an empty result.`,
+		Why: `Up to protocol version 2025-11-25 every server must answer ping. Clients use it to find dead connections, and
+drop a server that does not answer.`,
+		Remedy: "Answer ping with an empty result.",
 		Run: func(ctx context.Context, t *Target) Finding {
 			s, err := t.sup.Session(ctx)
 			if err != nil {

@@ -11,9 +11,9 @@ import (
 func protocolUnknownMethod() Check {
 	return Check{
 		ID: "protocol.unknown-method", Title: "unknown methods are refused", Needs: usable(),
-		Why: `Newer clients ask older servers for methods that they do not know. The answer must be the JSON-RPC error -32601
-("method not found"); silence or a broken connection makes such clients hang or give up.`,
-		Remedy: `Answer a method that the server does not know with the JSON-RPC error -32601.`,
+		Why: `Newer clients call methods that older servers do not know. The answer must be the JSON-RPC error -32601 ("method
+not found"); silence or a broken connection makes such clients hang or give up.`,
+		Remedy: "Answer unknown methods with the JSON-RPC error -32601.",
 		Run: func(ctx context.Context, t *Target) Finding {
 			s, err := t.sup.Session(ctx)
 			if err != nil {

@@ -9,12 +9,13 @@ import (
 
 func recoveryFresh() Check {
 	return Check{
-		ID: "recovery.fresh", Title: "fresh session comes", Needs: []string{"recovery.kill"}, Applies: killing, Limit: ownLimits,
+		ID: "recovery.fresh", Title: "a fresh session opens", Needs: []string{"recovery.kill"}, Applies: killing, Limit: ownLimits,
 		Budget: func(*Target) time.Duration { return defaultLimit },
-		Why: `A lost session must be replaced by a fresh one: a new connection with a handshake of its own. A client that goes on with
-the dead one fails until somebody restarts it. Told are the time until the loss was noticed and that until a fresh session stood
-ready, and with --kill-session=N the least, the median and the greatest of N kills. No process of a killed group may be left.`,
-		Remedy: `Let the server accept a new session at any time, also right after another one has ended.`,
+		Why: `A lost session must be replaced by a fresh one: a new connection with its own handshake. A client that goes on
+with the dead session fails until somebody restarts it. The message shows the time until the loss was noticed
+and until the fresh session was ready; with --kill-session=N, the minimum, median and maximum of N kills. No
+process of a killed group may be left.`,
+		Remedy: "Let the server accept a new session at any time, also right after another one has ended.",
 		Run: func(_ context.Context, t *Target) Finding {
 			d := &t.drill
 			lost := d.lost()

@@ -12,11 +12,12 @@ func recoveryKill() Check {
 	return Check{
 		ID: "recovery.kill", Title: "session is killed", Needs: usable(), Applies: killing, Limit: ownLimits,
 		Budget: func(t *Target) time.Duration { return time.Duration(t.Kills) * (requestBudget(t) + defaultLimit) },
-		Why: `To show that recovery works, the session of this examination, and no other, is ended on purpose: an HTTP session is
-deleted at the server, a child's process group gets SIGKILL, the stream of the older HTTP with SSE is closed. A server that refuses
-or ignores the deletion gets a made-up session id with the next request instead. The old session must be seen to be dead: where the
-question is not answered properly, nothing is known, and nothing is claimed. Where there is no session to lose, the TCP connections are dropped, and that is all that is claimed.`,
-		Remedy: `Answer DELETE with the session's end, and requests with an ended session with 404.`,
+		Why: `To prove recovery, the session of this run, and no other, is ended on purpose: an HTTP session is deleted at the
+server, a child's process group gets SIGKILL, the stream of the older HTTP with SSE is closed. If a server
+refuses or ignores the deletion, the next request carries a made-up session id instead. The old session must be
+seen to be dead; if the server does not answer that properly, the result is unknown. If there is no session to
+lose, the TCP connections are dropped, and the result covers only that.`,
+		Remedy: "End the session on DELETE, and answer requests with an ended session with 404.",
 		Run: func(ctx context.Context, t *Target) Finding {
 			d := &t.drill
 			d.run(ctx, t)

@@ -10,11 +10,11 @@ import (
 func recoveryRequest() Check {
 	return Check{
 		ID: "recovery.request", Title: "request succeeds", Needs: []string{"recovery.fresh"}, Applies: killing,
-		Why: `The request that met the dead session must be answered all the same: it was refused or not sent, and not executed, so it is
-repeated once, on the fresh session. It is a list, or the call that the key health of the entry names if it was answered before and
-its tool says of itself that it only reads (readOnlyHint). Attempts are counted by
-what became of them, and exactly one may have been answered.`,
-		Remedy: `Let a fresh session do what the old one did; state that must survive a session belongs outside of it.`,
+		Why: `The request that met the dead session must still be answered: it was rejected or not sent, so it was not
+executed, and is repeated once on the fresh session. It is a list, or the health call of the entry, if that was
+answered before and its tool declares that it only reads (readOnlyHint). Attempts are counted by their outcome,
+and exactly one may have been answered.`,
+		Remedy: "Make a fresh session able to do what the old one did. State that must survive a session belongs outside of it.",
 		Run: func(_ context.Context, t *Target) Finding {
 			d := &t.drill
 			last := d.last()

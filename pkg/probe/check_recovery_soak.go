@@ -17,16 +17,17 @@ func soaking(t *Target) bool { return t.Soak > 0 }
 
 func recoverySoak() Check {
 	return Check{
-		ID: "recovery.soak", Title: "no request is lost in a soak", Needs: append(usable(), "recovery.request"),
+		ID: "recovery.soak", Title: "no request is lost under load", Needs: append(usable(), "recovery.request"),
 		Applies: soaking, Limit: ownLimits,
 		Budget: func(t *Target) time.Duration { return t.Soak + 2*requestBudget(t) },
-		Why: `One recovery that works says little about the thousandth, or about requests that are on their way when the session dies.
-With --soak TIME eight requests at a time go on while the session of this examination is killed at random moments. The request is a
-list, or the call that the key health names if it was answered before and its tool says of itself that it only reads (readOnlyHint).
-Every request must be answered, once. Told are the kills, the recoveries, what was lost or answered twice, and how long it took until a loss was noticed
-and until a fresh session stood ready. Sessions that nobody had killed and that had to be replaced all the same are a warning: a
-client without recovery would have stopped there. What is still open when the time is over has a short grace, and is lost then.`,
-		Remedy: `Look at what was lost, and at what the server logged at that moment.`,
+		Why: `One successful recovery says little about the thousandth, or about requests that are in flight when the session
+dies. With --soak TIME eight requests at a time go on while the session of this run is killed at random moments.
+The request is a list, or the health call of the entry, if that was answered before and its tool declares that
+it only reads (readOnlyHint). Every request must be answered, once. The message shows the kills, the recoveries,
+what was lost or answered twice, and how long it took to notice a loss and to have a fresh session ready. A
+session that had to be replaced although nobody killed it is a warning: a client without recovery would have
+stopped there. Requests that are open at the end get a short grace period, and then count as lost.`,
+		Remedy: "Look at what was lost, and at what the server logged at that moment.",
 		Run: func(ctx context.Context, t *Target) Finding {
 			before := t.sup.Stats().Handshakes
 			k := newSoak(ctx, t)

@@ -11,9 +11,9 @@ import (
 func resourcesEntries() Check {
 	return Check{
 		ID: "resources.entries", Title: "resources can be named and read", Needs: []string{"resources.list"}, Applies: announcesResources,
-		Why: `A resource has a name, for people, and a URI, by which it is read. One without either is dropped by clients, or makes the
-whole list fail; of two with the same URI only one can be read.`,
-		Remedy: `Give every resource a name and a URI of its own, with a scheme.`,
+		Why: `A resource has a name, for people, and a URI, by which it is read. Clients drop one that lacks either, or reject
+the whole list; if two have the same URI, only one can be read.`,
+		Remedy: "Give every resource a name, and a unique URI with a scheme.",
 		Run: func(ctx context.Context, t *Target) Finding {
 			list, err := t.list(ctx, "resources/list")
 			if err != nil {

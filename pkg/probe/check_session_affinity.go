@@ -20,13 +20,14 @@ const defaultConnections = 8
 
 func sessionAffinity() Check {
 	return Check{
-		ID: affinityID, Title: "session is known on every connection", Needs: []string{"session.reuse"}, Applies: remotely,
+		ID: affinityID, Title: "every connection reaches the session", Needs: []string{"session.reuse"}, Applies: remotely,
 		Limit: ownLimits, Budget: func(*Target) time.Duration { return time.Minute }, // of a slow server
-		Why: `Requests of one session may come over any TCP connection. Behind a load balancer they reach any of several instances,
-and one that keeps sessions in its own memory does not know those of the others: about half of all requests fail with "session not
-found", and scaling down to one instance cures it. So one harmless request of the session is made on each of eight new connections
-at once (--connections N). Without a session, every instance must answer.`,
-		Remedy: `Let the instances share their sessions, route each session to the instance that gave it (by the Mcp-Session-Id header), or run without sessions.`,
+		Why: `Requests of one session may arrive on any TCP connection. Behind a load balancer they reach any instance, and
+one that keeps sessions in its own memory does not know those of the others: a part of all requests fails with
+"session not found", and scaling down to one instance cures it. So one harmless request of the session is made
+on each of eight new connections at once (--connections N). Without sessions, every instance must answer.`,
+		Remedy: `Let the instances share their sessions, route each session to the instance that created it (by the
+Mcp-Session-Id header), or run without sessions.`,
 		Run: func(ctx context.Context, t *Target) Finding {
 			if session.ClassOf(t.openErr) == session.ClassSession {
 				return t.scattered(ctx)

@@ -10,13 +10,14 @@ import (
 
 func sessionIdle() Check {
 	return Check{
-		ID: "session.idle", Title: "session outlives silence", Needs: usable(), Limit: ownLimits,
+		ID: "session.idle", Title: "session survives silence", Needs: usable(), Limit: ownLimits,
 		Budget:  func(t *Target) time.Duration { return t.Idle + requestBudget(t) },
 		Applies: func(t *Target) bool { return t.Idle > 0 },
-		Why: `Agents think, people have lunch: sessions lie idle. With --idle D nothing is sent for that time; then the session must
-still answer, and its stream of notifications must still be open. The limit of a load balancer (often 60 s) or of the server's own
-store of sessions shows here.`,
-		Remedy: `Raise the idle limit of the load balancer above that of the sessions, or send comments on the stream; let sessions live for hours.`,
+		Why: `Sessions are often idle while people and models think. With --idle TIME nothing is sent for that long; then the
+session must still answer, and its stream of notifications must still be open. This shows the idle timeout of a
+load balancer (often 60 s) or of the server's session store.`,
+		Remedy: `Raise the idle timeout of the load balancer above that of the sessions, or send comments on the stream. Let
+sessions live for hours.`,
 		Run: func(ctx context.Context, t *Target) Finding {
 			before := t.sup.Stats().Handshakes
 			if !pause(ctx, t.Idle) {

@@ -10,16 +10,16 @@ import (
 
 func sessionNoise() Check {
 	return Check{
-		ID: "session.noise", Title: "standard output is clean", Needs: []string{"session.open"}, Applies: stdio,
-		Why: `A stdio server's standard output is for MCP messages alone; anything else belongs on standard error. mcpctl passes over
-such lines, but several clients end the connection at the first one.`,
-		Remedy: `Write logs and banners to standard error.`,
+		ID: "session.noise", Title: "stdout holds only MCP messages", Needs: []string{"session.open"}, Applies: stdio,
+		Why: `The stdout of a stdio server is for MCP messages only; everything else belongs on stderr. mcpctl skips such
+lines, but several clients close the connection at the first one.`,
+		Remedy: "Write logs and banners to stderr.",
 		Run: func(_ context.Context, t *Target) Finding {
 			n := t.opened.Noise()
 			if n.Lines == 0 {
 				return pass("only MCP messages")
 			}
-			f := warn(fmt.Sprintf("line %d is not MCP: %s", n.Number, session.QuoteLine(n.First)), "write logs and banners to standard error")
+			f := warn(fmt.Sprintf("line %d is not MCP: %s", n.Number, session.QuoteLine(n.First)), "write logs and banners to stderr")
 			if n.Lines > 1 {
 				f.Message = fmt.Sprintf("%d lines are not MCP; the first, line %d: %s", n.Lines, n.Number, session.QuoteLine(n.First))
 			}

@@ -14,9 +14,10 @@ func sessionOpen() Check {
 		ID: sessionOpenID, Title: "session opens", Limit: ownLimits,
 		Budget: connectBudget,
 		Needs:  []string{"config.variables", "command.found", "command.executable", "auth.access"},
-		Why: `Everything up to a usable session must be over within the connect limit: starting or dialing, the handshake, the
-initialized notification. For a child process, what it wrote to standard error and its exit status usually name the cause.`,
-		Remedy: `Read the evidence below the cause: the end of standard error and the exit status of a child, the status and the first bytes of an HTTP answer.`,
+		Why: `Everything up to a usable session must finish within connect_timeout: starting or connecting, the handshake, and
+the initialized notification. For a child process, its stderr and exit status usually name the cause.`,
+		Remedy: `Read the evidence below the cause: the end of stderr and the exit status of a child process, or the status and
+first bytes of an HTTP answer.`,
 		Run: func(ctx context.Context, t *Target) Finding {
 			var framed *framing
 			if stdio(t) {
@@ -41,7 +42,7 @@ initialized notification. For a child process, what it wrote to standard error a
 			f := pass(fmt.Sprintf("%s, %s, protocol %s", name, info.Transport, info.ProtocolVersion))
 			warnings := othersWarn(info.Warnings)
 			if len(warnings) > 0 { // it opened all the same
-				f = warn(f.Message+"; "+warnings[0], "mend that in the server, or in what stands before it: other clients may not get over it")
+				f = warn(f.Message+"; "+warnings[0], "fix that in the server, or in the proxy in front of it: other clients may fail because of it")
 			}
 			f.Detail = strings.Join(append(slices.Concat(warnings, info.Notes),
 				"limits: "+limits.Connect.String()+", "+limits.Request.String()), "\n")

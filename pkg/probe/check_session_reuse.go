@@ -8,10 +8,11 @@ import (
 
 func sessionReuse() Check {
 	return Check{
-		ID: "session.reuse", Title: "session lasts", Needs: []string{"session.open"}, Limit: ownLimits,
-		Why: `A session must serve more than one request. When it is lost on the second one, several instances behind one address do
-not share their sessions, or the server drops them.`,
-		Remedy: `Let the instances behind one address share their sessions, or route each session to one of them; look for what ends sessions early.`,
+		ID: "session.reuse", Title: "session can be reused", Needs: []string{"session.open"}, Limit: ownLimits,
+		Why: `A session must serve more than one request. If it is lost on the second one, several instances behind one
+address do not share their sessions, or the server drops them.`,
+		Remedy: `Let the instances behind one address share their sessions, or route each session to one of them. If there is
+only one, find out what ends sessions early.`,
 		Run: func(ctx context.Context, t *Target) Finding {
 			for i := range 2 {
 				begin := time.Now()

@@ -16,12 +16,13 @@ const streamPatience = 300 * time.Millisecond
 
 func sessionStream() Check {
 	return Check{
-		ID: "session.stream", Title: "stream of notifications stands", Needs: usable(), Applies: remotely,
-		Why: `With a GET clients ask for a stream on which the server says what it is not asked: that its tools have changed, that a
-resource was updated. It is optional: a server without it answers 405. One that opens the stream should leave it open; a proxy with
-an idle limit cuts it, and clients that take the stream for a sign of health then reconnect for ever. --idle D watches it for
-longer.`,
-		Remedy: `Answer the GET with 405, or with text/event-stream, at once; send a comment line every 15 s to keep the stream open, or raise the idle limit of the proxy.`,
+		ID: "session.stream", Title: "notification stream stays open", Needs: usable(), Applies: remotely,
+		Why: `With a GET, clients ask for a stream on which the server sends messages of its own: its tools have changed, a
+resource was updated. It is optional: a server without it answers 405. Once opened, it should stay open. A proxy
+with an idle timeout cuts it, and clients that take the stream for a sign of health then reconnect for ever.
+--idle TIME watches it for longer.`,
+		Remedy: `Answer the GET at once, with 405 or with text/event-stream. Send a comment line every 15 s to keep the stream
+open, or raise the idle timeout of the proxy.`,
 		Run: func(ctx context.Context, t *Target) Finding {
 			if t.opened.Info().Era == session.EraModern {
 				return skip("protocol " + t.opened.Info().ProtocolVersion + " has no such stream")
@@ -115,8 +116,8 @@ func (l *listening) finding(ctx context.Context) Finding {
 		f.Fix = "answer GET with 405 if there is no such stream: clients that have one open it again and again"
 	case lasted > 0:
 		data["lasted_ms"] = milliseconds(lasted)
-		f.Status, f.Message = Warn, fmt.Sprintf("it was closed after %s without traffic: the idle limit of a proxy?", FormatElapsed(lasted))
-		f.Fix = "send a comment line on the stream every 15 s, or raise the idle limit of the proxy"
+		f.Status, f.Message = Warn, fmt.Sprintf("it was closed after %s without traffic: the idle timeout of a proxy?", FormatElapsed(lasted))
+		f.Fix = "send a comment line on the stream every 15 s, or raise the idle timeout of the proxy"
 	default:
 		f.Message = "open"
 	}

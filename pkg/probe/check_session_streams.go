@@ -11,11 +11,12 @@ import (
 
 func sessionStreams() Check {
 	return Check{
-		ID: "session.streams", Title: "requests are answered side by side", Needs: []string{"session.reuse", affinityID}, Limit: ownLimits,
+		ID: "session.streams", Title: "concurrent requests are answered", Needs: []string{"session.reuse", affinityID}, Limit: ownLimits,
 		Budget: func(*Target) time.Duration { return time.Minute }, // of a slow server
-		Why: `Clients make several requests at a time on one session; each is answered by itself, over HTTP on a stream of its own. A
-server that answers only one of them, or mixes them up, works in a test by hand and fails in an agent.`,
-		Remedy: `Answer each request when its result is there, with its own id, on the response of its own POST.`,
+		Why: `Clients make several requests at a time on one session; each must be answered by itself, over HTTP on its own
+stream. A server that answers only one of them, or mixes them up, works when tested by hand and fails with an
+agent.`,
+		Remedy: "Answer each request as soon as its result is ready, with its own id, on the response to its own POST.",
 		Run: func(ctx context.Context, t *Target) Finding {
 			if f := t.crowded(); f != nil {
 				return *f

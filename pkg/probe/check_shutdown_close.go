@@ -12,9 +12,9 @@ import (
 func shutdownClose() Check {
 	return Check{
 		ID: "shutdown.close", Title: "session ends", Needs: []string{"session.open"},
-		Why: `A stdio server should end by itself when its standard input ends; clients wait for that before they kill it, so one that
-ignores it delays every command. Nothing it started may be left running.`,
-		Remedy: `Exit with status 0 when standard input ends, and end what was started; answer DELETE at once.`,
+		Why: `A stdio server should exit by itself when its stdin closes. Clients wait for that before they kill it, so a
+server that ignores it delays every command. Nothing that it started may be left running.`,
+		Remedy: "Exit with status 0 when stdin closes, and stop everything that was started. Answer DELETE at once.",
 		Run: func(ctx context.Context, t *Target) Finding {
 			s := t.current(ctx)
 			if s == nil {
@@ -52,12 +52,12 @@ ignores it delays every command. Nothing it started may be left running.`,
 				f.Fix = "end everything that the server starts when it ends"
 			case end.By == "sigterm" || end.By == "sigkill":
 				f.Status = Warn
-				f.Message = fmt.Sprintf("it ignored the end of standard input and was ended %s after %s", signalName(end), FormatElapsed(elapsed))
-				f.Fix = "let the server exit when its standard input ends"
+				f.Message = fmt.Sprintf("it kept running after its stdin was closed, and was ended %s after %s", signalName(end), FormatElapsed(elapsed))
+				f.Fix = "let the server exit when its stdin is closed"
 			case end.Exit.Status != 0:
 				f.Status = Warn
 				f.Message = fmt.Sprintf("it ended with %s", end.Exit)
-				f.Fix = "exit with status 0 when standard input ends"
+				f.Fix = "exit with status 0 when stdin is closed"
 			}
 			return f
 		},

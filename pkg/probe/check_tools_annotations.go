@@ -10,11 +10,11 @@ import (
 func toolsAnnotations() Check {
 	return Check{
 		ID: "tools.annotations", Title: "annotations are true or false", Needs: []string{"tools.list"}, Applies: announcesTools,
-		Why: `Annotations say whether a tool only reads (readOnlyHint), may destroy something (destructiveHint), and whether calling it
-twice does no harm (idempotentHint). Clients ask a person before some tools and not before others because of them, and mcpctl repeats
-a lost call only if they allow it. Hints are true or false; anything else says nothing. What is read-only is not destructive,
-whatever else it says.`,
-		Remedy: `Write the hints as true or false.`,
+		Why: `Annotations say whether a tool only reads (readOnlyHint), may destroy something (destructiveHint), and whether
+repeating it is harmless (idempotentHint). Clients use them to decide which calls need approval, and mcpctl
+repeats a lost call only if they allow it. A hint must be true or false; any other value is ignored. A read-only
+tool is not destructive, whatever else it says.`,
+		Remedy: "Set the hints to true or false.",
 		Run: func(ctx context.Context, t *Target) Finding {
 			tools, err := t.tools(ctx)
 			if err != nil {

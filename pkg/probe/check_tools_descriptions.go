@@ -11,10 +11,10 @@ import (
 func toolsDescriptions() Check {
 	return Check{
 		ID: "tools.descriptions", Title: "tools are described in plain text", Needs: []string{"tools.list"}, Applies: announcesTools,
-		Why: `A model chooses tools by their descriptions: one without is hardly ever called, or wrongly. Characters that cannot be seen
-(escape sequences, zero-width and direction marks) have no business there: they move the cursor of a terminal, or hide instructions
-to a model from the person who approves the tool.`,
-		Remedy: `Describe each tool in a sentence or two of plain text, and take out what cannot be seen.`,
+		Why: `A model chooses tools by their descriptions: without one, a tool is rarely called, or called wrongly. Invisible
+characters (escape sequences, zero-width and direction marks) do not belong there: they move the cursor of a
+terminal, or hide instructions to a model from the person who approves the tool.`,
+		Remedy: "Describe each tool in a sentence or two of plain text, and remove invisible characters.",
 		Run: func(ctx context.Context, t *Target) Finding {
 			tools, err := t.tools(ctx)
 			if err != nil {

@@ -9,10 +9,10 @@ import (
 
 func toolsNames() Check {
 	return Check{
-		ID: "tools.names", Title: "tool names are good", Needs: []string{"tools.list"},
-		Why: `Names must be unique, and most clients and models accept only A-Z, a-z, 0-9, "_", "-" and "." in them, at most 64
-characters: other tools are dropped or make the whole list fail.`,
-		Remedy:  `Rename the tools that are named.`,
+		ID: "tools.names", Title: "tool names are valid", Needs: []string{"tools.list"},
+		Why: `Names must be unique. Most clients and models accept only A-Z, a-z, 0-9, "_", "-" and ".", and at most 64
+characters: they drop other tools, or reject the whole list.`,
+		Remedy:  "Rename the tools that are named.",
 		Applies: announcesTools,
 		Run: func(ctx context.Context, t *Target) Finding {
 			list, err := t.list(ctx, "tools/list")

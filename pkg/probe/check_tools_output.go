@@ -8,9 +8,9 @@ import (
 func toolsOutput() Check {
 	return Check{
 		ID: "tools.output", Title: "output schemas are usable", Needs: []string{"tools.list"}, Applies: announcesTools,
-		Why: `A tool may have an outputSchema, which its structured results follow. Up to protocol 2025-11-25 it must be of type object;
-the SDKs refuse the whole list of tools when it is not.`,
-		Remedy: `Wrap the result in an object, or leave outputSchema out.`,
+		Why: `A tool may have an outputSchema that its structured results follow. Up to protocol version 2025-11-25 it must be
+of type object; otherwise the SDKs reject the whole list of tools.`,
+		Remedy: "Wrap the result in an object, or omit outputSchema.",
 		Run: func(ctx context.Context, t *Target) Finding {
 			tools, err := t.tools(ctx)
 			if err != nil {

@@ -14,10 +14,11 @@ import (
 func toolsSchemas() Check {
 	return Check{
 		ID: "tools.schemas", Title: "input schemas are usable", Needs: []string{"tools.list"},
-		Why: `Each schema is read by itself, so that a bad one hides no other. The inputSchema of a tool must be a JSON Schema object with "type": "object". Clients hand it to a model; with another
-one they drop the tool, or refuse the whole list. From protocol 2026-07-28 on, a parameter with x-mcp-header is sent as a
-header over HTTP, too; clients must not call a tool for which that cannot be done.`,
-		Remedy:  `Give every tool an input schema of type object; one without parameters is {"type": "object"}.`,
+		Why: `Each schema is read separately, so that a bad one does not hide the others. The inputSchema of a tool must be a
+JSON Schema with "type": "object". Clients pass it to a model; if it is anything else, they drop the tool or
+reject the whole list. From protocol version 2026-07-28 on, a parameter with x-mcp-header is also sent as an
+HTTP header; clients must not call a tool for which that is impossible.`,
+		Remedy:  `Give every tool an input schema of type object. For a tool without parameters it is {"type": "object"}.`,
 		Applies: announcesTools,
 		Run: func(ctx context.Context, t *Target) Finding {
 			tools, err := t.tools(ctx)

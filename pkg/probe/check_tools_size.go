@@ -17,9 +17,10 @@ const (
 func toolsSize() Check {
 	return Check{
 		ID: "tools.size", Title: "list of tools is not too large", Needs: []string{"tools.list"}, Applies: announcesTools,
-		Why: `Clients hand the whole list to a model with every conversation: its size is paid for each time, and a model chooses worse
-among many tools. Some take only so many: 128 functions on the OpenAI API. The number of tokens is a rough one, a fourth of the bytes.`,
-		Remedy: `Offer fewer tools, or shorter descriptions and schemas; the key tools.include of an entry chooses some.`,
+		Why: `Clients pass the whole list to a model in every conversation: its size is paid for each time, and models choose
+worse among many tools. Some accept only a limited number, such as 128 functions in the OpenAI API. The number
+of tokens is an estimate, a quarter of the bytes.`,
+		Remedy: "Offer fewer tools, or shorter descriptions and schemas. The key tools.include of an entry selects some of them.",
 		Run: func(ctx context.Context, t *Target) Finding {
 			list, err := t.list(ctx, "tools/list")
 			if err != nil {
@@ -33,7 +34,7 @@ among many tools. Some take only so many: 128 functions on the OpenAI API. The n
 			f := pass(fmt.Sprintf("about %d tokens", tokens))
 			switch {
 			case tokens > mostTokens:
-				f = warn(fmt.Sprintf("%d tools with about %d tokens, which every conversation pays for", len(list.Items), tokens), "offer fewer tools, or shorter descriptions")
+				f = warn(fmt.Sprintf("%d tools take about %d tokens in every conversation", len(list.Items), tokens), "offer fewer tools, or shorter descriptions")
 			case len(list.Items) > mostTools:
 				f = warn(fmt.Sprintf("%d tools, and clients on the OpenAI API take %d", len(list.Items), mostTools), "offer fewer tools, or let people choose some")
 			}

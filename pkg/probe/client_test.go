@@ -227,7 +227,7 @@ func TestClientLimits(t *testing.T) {
 		change func(*config.Format)
 		says   string
 	}{
-		{"client.tools", func(f *config.Format) { f.MostTools = 2 }, "10 tools, and Cursor takes 2, those of all servers together"},
+		{"client.tools", func(f *config.Format) { f.MostTools = 2 }, "10 tools, but Cursor accepts only 2, from all servers together"},
 		{"client.names", func(f *config.Format) { f.LongestName = 6 }, "names of more than 6 characters, with s in front are left out: "},
 		{"client.start-limit", func(f *config.Format) { f.StartLimit, f.StartRemedy = time.Nanosecond, "wait" }, "and Cursor waits 0.00 ms"},
 	} {

@@ -259,7 +259,7 @@ func TestWarnings(t *testing.T) {
 		{"arguments that no shell has seen", child(t, "demo", "$HOME/notes"), "command.arguments", "no shell replaces it"},
 		{"ignores the end of input", ignores, "shutdown.close", "SIGTERM"},
 		{"two tools of a name", fault(t, "dup-tool-names"), "tools.names", "twice"},
-		{"capability that is none", fault(t, "caps-lie-prompts"), "protocol.capabilities", "announced and prompts/list is not known"},
+		{"capability that is none", fault(t, "caps-lie-prompts"), "protocol.capabilities", "declared, but prompts/list is unknown"},
 		{"a bad tool", fault(t, "tools-bad-entry"), "tools.schemas", "inputSchema"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -294,7 +294,7 @@ func nextStep(e *session.Error) string {
 	case session.ClassConfig, session.ClassInterrupted:
 		return ""
 	}
-	return "look into the server's own log: it met " + what + " at this moment"
+	return "check the server's own log: it received " + what + " at this moment"
 }
 
 // class returns the word for an error's class. An answered error met by a check is the protocol's: no tool was called.

@@ -185,7 +185,7 @@ func rootProblem(raw json.RawMessage) string {
 	case root["type"] == nil:
 		for _, key := range []string{"$ref", "anyOf", "oneOf", "allOf"} {
 			if root[key] != nil {
-				return fmt.Sprintf("has no type at its root, which is %s; clients that want \"type\": \"object\" there drop the tool, or the whole list", key)
+				return fmt.Sprintf("has %s and no type at its root; clients that require \"type\": \"object\" there drop the tool, or the whole list", key)
 			}
 		}
 		return "has no type, and \"object\" is wanted"

@@ -318,7 +318,7 @@ func check(server config.Server) *Error {
 	}
 	switch {
 	case server.Protocol != "" && server.Protocol != "auto" && !slices.Contains(mcp.SupportedProtocolVersions(), server.Protocol):
-		return bad("protocol %s is not known here; known are %s", server.Protocol, strings.Join(mcp.SupportedProtocolVersions(), ", "))
+		return bad("unknown protocol version %s; supported are %s", server.Protocol, strings.Join(mcp.SupportedProtocolVersions(), ", "))
 	case server.Command == "" && server.URL == "":
 		return bad("neither a command nor a URL is given")
 	case server.Command != "" && server.URL != "":

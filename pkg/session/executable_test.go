@@ -206,7 +206,7 @@ func TestFindCommand(t *testing.T) {
 		{name: "relative to cwd", server: config.Server{Command: "./npx", Cwd: bin}, path: bin + "/npx"},
 		{name: "typing error", server: config.Server{Command: "npxx"}, says: "command not found: npxx", evidence: "looked in " + bin + ", " + shell, do: []string{"did you mean npx?"}},
 		{name: "letters swapped", server: config.Server{Command: "pyhton3"}, do: []string{"python3"}},
-		{name: "the shell of Windows", server: config.Server{Command: "cmd", Args: []string{"/c", "npx"}}, do: []string{"the command is what follows /c"}},
+		{name: "the shell of Windows", server: config.Server{Command: "cmd", Args: []string{"/c", "npx"}}, do: []string{"use what follows /c as the command"}},
 		{name: "python where python3 is", server: config.Server{Command: "python"}, do: []string{"did you mean python3"}},
 		{name: "no suggestion for a part of a long name", server: config.Server{Command: "npx-and-much-more-behind-it"}, do: []string{"install it"}},
 		{name: "a runtime", server: config.Server{Command: "dnx"}, says: "it comes with .NET", do: []string{"install .NET", "https://dotnet.microsoft.com"}},

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net"
 	"net/http"
 	"net/url"
@@ -22,8 +23,9 @@ const (
 	hintPath   = "check the URL: the MCP endpoint often has a path of its own, such as /mcp"
 	hintToken  = "the server wants authorization: give it with --header 'Authorization: Bearer ${TOKEN}'"
 	hintRefuse = "the server refuses the authorization that it got: check that the token is right and has not expired"
-	hintLogin  = "a login page stands before the server: give it a token with --header 'Authorization: Bearer ${TOKEN}', or go round the page"
-	hintHost   = "the server, or a proxy, allows certain host names or origins only: use one of those in the URL"
+	hintLogin  = "a login page is in front of the server: send a token with --header 'Authorization: Bearer ${TOKEN}', or bypass the page"
+	hintHost   = "the server, or a proxy, accepts only certain host names or origins: use one of them in the URL"
+	hintAccept = "leave out the header Accept: mcpctl sends the right one by itself"
 )
 
 // loginWords are those of pages that want a person to log in.
@@ -51,7 +53,7 @@ func (o *opening) explain(ctx context.Context, e *Error) {
 		if e.Class == ClassProtocol && strings.Contains(e.Message, "protocol version") {
 			versions := mcp.SupportedProtocolVersions()
 			if _, chosen, ok := strings.Cut(e.Message, "unsupported protocol version: "); ok {
-				e.Message = fmt.Sprintf("the server chose protocol version %s, and %s to %s are known here", chosen, versions[len(versions)-1], versions[0])
+				e.Message = fmt.Sprintf("the server chose protocol version %s, but mcpctl supports %s to %s", chosen, versions[len(versions)-1], versions[0])
 			}
 			e.Hint = "update the older side, the server or mcpctl"
 		}
@@ -119,9 +121,12 @@ func loopback(host string) bool {
 
 func (o *opening) explainStatus(e *Error, f *transport.Fault) {
 	hint := statusHint(f)
+	accepts := slices.ContainsFunc(slices.Collect(maps.Keys(o.server.Headers)), func(name string) bool { return strings.EqualFold(name, "Accept") })
 	switch {
 	case hint != "":
 		e.Hint = hint
+	case f.Status == http.StatusNotAcceptable && accepts:
+		e.Hint = hintAccept
 	case hostWords().Match(f.Body):
 		e.Hint = hintHost
 	case e.Phase == initializedMethod && e.kind != kindExpired:

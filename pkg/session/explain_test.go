@@ -18,7 +18,7 @@ func TestTLSHints(t *testing.T) {
 	leaf := &x509.Certificate{RawSubject: []byte("leaf"), RawIssuer: []byte("intermediate")}
 	between := &x509.Certificate{RawSubject: []byte("intermediate"), RawIssuer: []byte("root")}
 	own := &x509.Certificate{RawSubject: []byte("own"), RawIssuer: []byte("own")}
-	const alone = "sends its own certificate alone"
+	const alone = "sends only its own certificate"
 	for name, c := range map[string]struct {
 		err  error
 		want bool

@@ -129,7 +129,7 @@ func (l lookup) advise(e *commandError, dirs []string) string {
 		return "that is a path of Windows, and this is " + runtime.GOOS
 	}
 	if name := strings.ToLower(l.name); (name == "cmd" || name == "cmd.exe") && runtime.GOOS != "windows" {
-		return "that is the shell of Windows, and this is " + runtime.GOOS + ": the command is what follows /c"
+		return "cmd is the Windows shell, and this is " + runtime.GOOS + ": use what follows /c as the command"
 	}
 	if path, ours := l.elsewhere(dirs); path != "" {
 		e.evidence = append(e.evidence, "found at "+path)

@@ -445,13 +445,13 @@ func chainHint(err error) string {
 	if cert := failed.UnverifiedCertificates[0]; bytes.Equal(cert.RawIssuer, cert.RawSubject) {
 		return ""
 	}
-	return "; or the server sends its own certificate alone: it has to send the intermediate ones, too (fullchain.pem)"
+	return "; if the server sends only its own certificate, it must send the intermediate ones, too (fullchain.pem)"
 }
 
 // TLSHint returns the next step after a TLS handshake that failed with err.
 func TLSHint(err error) string {
 	if invalid, ok := errors.AsType[x509.CertificateInvalidError](err); ok && invalid.Reason == x509.Expired {
-		return "the server's certificate must be renewed; if its dates are right, set this machine's clock"
+		return "renew the server's certificate; if its dates are right, correct this machine's clock"
 	}
 	if _, ok := errors.AsType[x509.HostnameError](err); ok {
 		return "use a name of the certificate in the URL, or say which one is right: the key tls.server_name"
@@ -459,9 +459,9 @@ func TLSHint(err error) string {
 	if _, ok := errors.AsType[x509.UnknownAuthorityError](err); ok {
 		others := "SSL_CERT_FILE"
 		if runtime.GOOS == "windows" || runtime.GOOS == "darwin" { // there it is not read
-			others = "the system's store of certificates"
+			others = "the system's certificate store"
 		}
-		return "trust the authority: --ca-file FILE, the key tls.ca_file, or " + others + "; only to see whether the rest works: --insecure" + chainHint(err)
+		return "trust the authority: --ca-file FILE, the key tls.ca_file, or " + others + "; to test the rest without it: --insecure" + chainHint(err)
 	}
 	if strings.Contains(err.Error(), alertVersion) {
 		return "the server speaks no TLS 1.2 or newer: update it, or the proxy before it"

@@ -243,7 +243,7 @@ func unknownOutcome(failure *Error, rec *Recovery) *Error {
 		out.Hint += "; " + failure.Hint
 	}
 	if rec != nil && rec.NewGeneration > 0 {
-		out.Hint = "a fresh session stands ready: " + out.Hint
+		out.Hint = "a fresh session is ready: " + out.Hint
 	}
 	return &out
 }

@@ -113,7 +113,7 @@ func checkUnknown(t *testing.T, err error) {
 	if e.Recovery == nil || e.Recovery.NewGeneration != 2 || e.Recovery.Repeated {
 		t.Errorf("recovery %+v", e.Recovery)
 	}
-	if !strings.Contains(e.Hint, "fresh session stands ready") || !strings.Contains(e.Message, "may have been executed") {
+	if !strings.Contains(e.Hint, "fresh session is ready") || !strings.Contains(e.Message, "may have been executed") {
 		t.Errorf("message %q, hint %q", e.Message, e.Hint)
 	}
 }

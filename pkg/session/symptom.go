@@ -136,7 +136,7 @@ func protocolSymptoms() []symptom {
 }
 
 func pythonSymptoms() []symptom {
-	const install = "install the package that has it for the Python that the command starts, or start the server with the Python of its virtual environment"
+	const install = "install its package for the Python that the command uses, or start the server with the Python of its virtual environment"
 	return []symptom{
 		{
 			id: "python-shadowed", about: "a file that hides a package",
@@ -355,7 +355,7 @@ func containerSymptoms() []symptom {
 		{
 			id: "docker-daemon", about: "a daemon that does not run",
 			text:  lazily(`Cannot connect to the Docker daemon|failed to connect to the docker API|error during connect: .*docker|Cannot connect to Podman`),
-			means: "the Docker daemon does not run", do: "start it: Docker Desktop, or sudo systemctl start docker",
+			means: "the Docker daemon is not running", do: "start it: Docker Desktop, or sudo systemctl start docker",
 		},
 		{
 			id: "docker-image", about: "an image that cannot be had",
@@ -536,9 +536,9 @@ func systemSymptoms() []symptom {
 				}
 				means := "the port that it wants is taken by another process"
 				if port != "" {
-					means = "port " + port + ", which it wants, is taken by another process"
+					means = "port " + port + " is used by another process"
 				}
-				return means, "end that process (often an older run of the same server), or give the server another port"
+				return means, "end that process (often an older instance of the same server), or give the server another port"
 			},
 		},
 		{
@@ -626,7 +626,7 @@ func argumentSymptoms() []symptom {
 					return "", ""
 				}
 				return "it says that it serves HTTP at " + address,
-					"start it by itself and use its URL in place of the command: mcpctl doctor " + endpointOf(address) + "; or start it with its option for stdio"
+					"start it by itself and use its URL instead of the command: mcpctl doctor " + endpointOf(address) + "; or start it with its stdio option"
 			},
 		},
 	}
@@ -743,13 +743,13 @@ func (r remains) variable(name string) (means, do string) {
 	_, here := lookupEnv(r.ours, name)
 	switch {
 	case given && value == "":
-		return fmt.Sprintf("it wants the variable %s, which is set and empty", name), "give it a value"
+		return fmt.Sprintf("it needs the variable %s, which is set but empty", name), "give it a value"
 	case given:
 		return fmt.Sprintf("it complains about the variable %s, which it was given", name), "check the value that it gets"
 	case here:
 		return fmt.Sprintf("%s is set here, but was not passed to the server", name), "pass it on: " + r.pass(name)
 	}
-	return fmt.Sprintf("it wants the variable %s, which is not set", name), fmt.Sprintf("export %s=…, then: %s", name, r.pass(name))
+	return fmt.Sprintf("it needs the variable %s, which is not set", name), fmt.Sprintf("export %s=…, then: %s", name, r.pass(name))
 }
 
 // pass returns what gives a variable to the server.

@@ -39,7 +39,7 @@ func seenSymptoms() []seenSymptom {
 		{row: "python-import", wrote: "Traceback (most recent call last):\n  File \"<string>\", line 1, in <module>\nImportError: cannot import name 'FastMCP' from 'mcp.server' (/usr/lib/python3/dist-packages/mcp/server/__init__.py)", means: []string{"mcp.server has no FastMCP"}},
 		{row: "python-script", wrote: "/root/.pyenv/versions/3.11.7/bin/python3: can't open file '/srv/nofile.py': [Errno 2] No such file or directory", exit: 2, means: []string{"/srv/nofile.py does not exist"}, do: []string{"cwd"}},
 		{row: "python-union", wrote: "Traceback (most recent call last):\n  File \"a.py\", line 1, in <module>\n    def f(x: str | None): ...\nTypeError: unsupported operand type(s) for |: 'type' and 'NoneType'", means: []string{"Python 3.10"}},
-		{row: "python-key", wrote: "Traceback (most recent call last):\n  File \"/srv/c.py\", line 1, in <module>\n    import os; os.environ['NOTES_X']\n               ~~~~~~~~~~^^^^^^^^^^^^^^^^^^\n  File \"<frozen os>\", line 679, in __getitem__\nKeyError: 'NOTES_X'", means: []string{"it wants the variable NOTES_X"}, do: []string{"--env NOTES_X"}},
+		{row: "python-key", wrote: "Traceback (most recent call last):\n  File \"/srv/c.py\", line 1, in <module>\n    import os; os.environ['NOTES_X']\n               ~~~~~~~~~~^^^^^^^^^^^^^^^^^^\n  File \"<frozen os>\", line 679, in __getitem__\nKeyError: 'NOTES_X'", means: []string{"it needs the variable NOTES_X"}, do: []string{"--env NOTES_X"}},
 		{row: "", wrote: "Traceback (most recent call last):\n  File \"/srv/c.py\", line 1, in <module>\n    d['NOTES_X']\nKeyError: 'NOTES_X'"}, // a dictionary of the server's own
 		{row: "", wrote: "  File \"/srv/d.py\", line 1\n    def f(:\n          ^\nSyntaxError: invalid syntax"},
 
@@ -84,7 +84,7 @@ func seenSymptoms() []seenSymptom {
 		{row: "uv-network", wrote: "error: Failed to fetch: `https://registry.example/simple/mcp/`\n  Caused by: Request failed after 3 retries\n  Caused by: client error (Connect)\n  Caused by: dns error: failed to lookup address information: Name or service not known", means: []string{"cannot fetch"}},
 		{row: "uv-unsolvable", wrote: "  x No solution found when resolving tool dependencies:\n  `-> Because flask-user==0.6.8 was yanked and all versions of rio depend on flask-user==0.6.8, we can conclude that", means: []string{"versions"}},
 
-		{row: "docker-daemon", wrote: "docker: Cannot connect to the Docker daemon at unix:///var/run/docker.sock. Is the docker daemon running?\n\nRun 'docker run --help' for more information", exit: 125, means: []string{"daemon does not run"}, do: []string{"start it"}},
+		{row: "docker-daemon", wrote: "docker: Cannot connect to the Docker daemon at unix:///var/run/docker.sock. Is the docker daemon running?\n\nRun 'docker run --help' for more information", exit: 125, means: []string{"daemon is not running"}, do: []string{"start it"}},
 		{row: "docker-daemon", wrote: "docker: error during connect: in the default daemon configuration on Windows, the docker client must be run with elevated privileges to connect: Head \"http://%2F%2F.%2Fpipe%2Fdocker_engine/_ping\": open //./pipe/docker_engine: The system cannot find the file specified.", exit: 125},
 		{row: "docker-rights", wrote: "docker: permission denied while trying to connect to the Docker daemon socket at unix:///var/run/docker.sock: Get \"http://%2Fvar%2Frun%2Fdocker.sock/_ping\": dial unix /var/run/docker.sock: connect: permission denied", exit: 126, do: []string{"group docker", "$USER"}},
 		{row: "docker-image", wrote: "Unable to find image 'mcp/gmail:latest' locally\ndocker: Error response from daemon: pull access denied for mcp/gmail, repository does not exist or may require 'docker login': denied: requested access to the resource is denied.\nSee 'docker run --help'.", exit: 125, means: []string{`"mcp/gmail"`}, do: []string{"docker login"}},
@@ -153,7 +153,7 @@ func seenSymptoms() []seenSymptom {
 		{row: "variable", wrote: "fatal: FAULTLAB_TOKEN is missing or wrong", exit: 78, means: []string{"FAULTLAB_TOKEN"}},
 		{row: "variable", wrote: "Please set MAIL_TOKEN environment variable", means: []string{"MAIL_TOKEN"}},
 		{row: "variable", wrote: "environment variable PORT is not set", means: []string{"PORT"}},
-		{row: "variable", wrote: "MY_EMPTY must be set", means: []string{"set and empty"}},
+		{row: "variable", wrote: "MY_EMPTY must be set", means: []string{"set but empty"}},
 		{row: "variable", wrote: "MY_GIVEN is not valid: it must not be empty", means: []string{"which it was given"}, do: []string{"check the value"}},
 		{row: "variable", wrote: "MY_OURS is not set", means: []string{"MY_OURS is set here, but was not passed to the server"}, do: []string{"--env MY_OURS"}},
 		{row: "variable", wrote: "MY_OURS is not set", server: config.Server{Name: "n", Sources: map[string]config.Source{"command": {Kind: "entry"}}}, do: []string{"--env MY_OURS", "below env: MY_OURS: ${MY_OURS}"}},
