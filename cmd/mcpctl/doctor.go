@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -166,24 +167,16 @@ func (o *doctorOptions) run(cmd *cobra.Command, a *app, args []string) error {
 	crowd := newCrowd(o.parallel, o.effort())
 	bounded, cancel := o.pipeline.bound(ctx, targets, checks, crowd.fits(len(targets)))
 	defer cancel()
-	reports := o.examine(bounded, a, crowd, targets, checks)
+	found := o.examine(bounded, a, crowd, targets, checks, wanted)
 	elapsed := time.Since(begin)
-	if bounded.Err() == nil && !applied(reports, wanted) {
+	if bounded.Err() == nil && !found.applied {
 		return usagef("none of the selected checks applies: %s", strings.Join(wanted, ", ")).hint("mcpctl doctor --list-checks")
 	}
-	failed := false
-	for i := range reports {
-		if o.strict {
-			probe.Strict(&reports[i])
-		}
-		v := reports[i].Verdict
-		failed = failed || v == probe.Fail || v == probe.Unknown || reports[i].Incomplete
-	}
-	if failed {
+	if found.failed {
 		a.unread = codeFailed
 	}
 	// What is known is shown, also when somebody did not want to wait for the rest.
-	doc := render.DoctorRun{Reports: reports, Begin: begin, Elapsed: elapsed, Strict: o.strict}
+	doc := render.DoctorRun{Reports: found.reports, Begin: begin, Elapsed: elapsed, Strict: o.strict}
 	if ctx.Err() != nil {
 		doc.Failure = doctorFailure(newFailure(classInterrupted, "interrupted"))
 	}
@@ -197,11 +190,11 @@ func (o *doctorOptions) run(cmd *cobra.Command, a *app, args []string) error {
 	case bounded.Err() != nil:
 		a.warn("mcpctl: error: " + context.Cause(bounded).Error() + "\n")
 	}
-	kept, err := o.pipeline.keep(a, targets, reports)
+	kept, err := o.pipeline.keep(a, targets, found.reports)
 	switch {
 	case err != nil:
 		return err
-	case failed, !kept:
+	case found.failed, !kept:
 		return reportedError(codeFailed)
 	}
 	return nil
@@ -248,19 +241,11 @@ func (o *doctorOptions) recoveryWanted(wanted []string) error {
 	return nil
 }
 
-// applied reports whether any of the wanted checks had something to look at, or would have, but for a broken one before.
-func applied(reports []probe.Report, wanted []string) bool {
-	for _, r := range reports {
-		if r.Verdict == probe.Fail {
-			return true
-		}
-		for _, res := range r.Results {
-			if res.Status != probe.Skip && slices.Contains(wanted, res.Check) {
-				return true
-			}
-		}
-	}
-	return false
+// applies reports whether any of the wanted checks had something to look at, or would have, but for a broken one before.
+func applies(r probe.Report, wanted []string) bool {
+	return r.Verdict == probe.Fail || slices.ContainsFunc(r.Results, func(res probe.Result) bool {
+		return res.Status != probe.Skip && slices.Contains(wanted, res.Check)
+	})
 }
 
 // withDemo replaces the demonstration server by two: one over each transport.
@@ -337,8 +322,16 @@ func (o *doctorOptions) effort() effort {
 	return effort{files: filesToList + tried + 1, perCPU: 8, most: 192}
 }
 
-// examine asks all servers at once, bounded, and returns the reports in their order.
-func (o *doctorOptions) examine(ctx context.Context, a *app, crowd crowd, targets []*probe.Target, checks []probe.Check) []probe.Report {
+// findings are what was found about all servers.
+type findings struct {
+	reports *render.Reports
+	mu      sync.Mutex
+	// applied is set when a check that is wanted had something to look at, and failed when the run does.
+	applied, failed bool
+}
+
+// examine asks all servers at once, bounded.
+func (o *doctorOptions) examine(ctx context.Context, a *app, crowd crowd, targets []*probe.Target, checks []probe.Check, wanted []string) *findings {
 	servers := make([]config.Server, len(targets))
 	for i, t := range targets {
 		servers[i] = t.Server
@@ -357,13 +350,21 @@ func (o *doctorOptions) examine(ctx context.Context, a *app, crowd crowd, target
 		return done.line()
 	})
 	defer stop()
-	reports := make([]probe.Report, len(targets))
+	found := findings{reports: render.NewReports(len(targets))}
 	crowd.each(servers, func(i int) {
-		reports[i] = probe.Run(ctx, targets[i], checks)
-		v := reports[i].Verdict
-		done.count(servers[i].Name, v == probe.Fail || v == probe.Unknown || reports[i].Incomplete || o.strict && v == probe.Warn)
+		report := probe.Run(ctx, targets[i], checks)
+		applied := applies(report, wanted)
+		if o.strict {
+			probe.Strict(&report)
+		}
+		failed := report.Verdict == probe.Fail || report.Verdict == probe.Unknown || report.Incomplete
+		found.reports.Put(i, report)
+		done.count(servers[i].Name, failed)
+		found.mu.Lock()
+		defer found.mu.Unlock()
+		found.applied, found.failed = found.applied || applied, found.failed || failed
 	})
-	return reports
+	return &found
 }
 
 // soaking tells how the soaks of all servers stand together, "" if none has begun.

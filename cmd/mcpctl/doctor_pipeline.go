@@ -14,6 +14,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/mcpctl/mcpctl/internal/render"
 	"github.com/mcpctl/mcpctl/internal/toolargs"
 	"github.com/mcpctl/mcpctl/pkg/baseline"
 	"github.com/mcpctl/mcpctl/pkg/config"
@@ -210,14 +211,14 @@ func (o *pipelineOptions) aim(a *app, t *probe.Target) {
 }
 
 // keep writes what the servers offer, if all of it is known and nothing failed. It returns false if it does not.
-func (o *pipelineOptions) keep(a *app, targets []*probe.Target, reports []probe.Report) (bool, error) {
+func (o *pipelineOptions) keep(a *app, targets []*probe.Target, reports *render.Reports) (bool, error) {
 	if o.writeBaseline == "" {
 		return true, nil
 	}
 	offers := map[string]baseline.Offer{}
 	for i, t := range targets {
 		offer, known := t.Captured()
-		if reason := spoilt(reports[i]); reason != "" || !known {
+		if reason := spoilt(reports.At(i)); reason != "" || !known {
 			a.warn(fmt.Sprintf("mcpctl: error: %s: not written: %s: %s\n", o.writeBaseline, t.Server.Name, reason))
 			return false, nil
 		}
