@@ -15,6 +15,7 @@ import (
 
 	"github.com/mcpctl/mcpctl/internal/demo"
 	"github.com/mcpctl/mcpctl/internal/render"
+	"github.com/mcpctl/mcpctl/pkg/baseline"
 	"github.com/mcpctl/mcpctl/pkg/config"
 	"github.com/mcpctl/mcpctl/pkg/probe"
 )
@@ -163,11 +164,11 @@ func (o *doctorOptions) run(cmd *cobra.Command, a *app, args []string) error {
 	}
 
 	begin := time.Now()
-	targets := o.targets(a, servers)
 	crowd := newCrowd(o.parallel, o.effort())
-	bounded, cancel := o.pipeline.bound(ctx, targets, checks, crowd.fits(len(targets)))
+	budget := func(s config.Server) time.Duration { return probe.Budget(o.target(a, s), checks) }
+	bounded, cancel := o.pipeline.bound(ctx, servers, budget, crowd.fits(len(servers)))
 	defer cancel()
-	found := o.examine(bounded, a, crowd, targets, checks, wanted)
+	found := o.examine(bounded, a, crowd, servers, checks, wanted)
 	elapsed := time.Since(begin)
 	if bounded.Err() == nil && !found.applied {
 		return usagef("none of the selected checks applies: %s", strings.Join(wanted, ", ")).hint("mcpctl doctor --list-checks")
@@ -190,7 +191,7 @@ func (o *doctorOptions) run(cmd *cobra.Command, a *app, args []string) error {
 	case bounded.Err() != nil:
 		a.warn("mcpctl: error: " + context.Cause(bounded).Error() + "\n")
 	}
-	kept, err := o.pipeline.keep(a, targets, found.reports)
+	kept, err := o.pipeline.keep(a, servers, found)
 	switch {
 	case err != nil:
 		return err
@@ -278,29 +279,22 @@ func (o *doctorOptions) withDemo(ctx context.Context, a *app, servers []config.S
 	return out, stop, nil
 }
 
-// targets returns the servers as what is examined.
-func (o *doctorOptions) targets(a *app, servers []config.Server) []*probe.Target {
-	path := ""
-	if a.config != nil {
-		path = a.config.Path
+// target returns a server as what is examined.
+func (o *doctorOptions) target(a *app, s config.Server) *probe.Target {
+	t := &probe.Target{
+		Server: s, Environment: a.environment(), Dialer: a.dialer(), Kills: o.kills, Soak: o.soak.Duration,
+		Connections: o.operators.connections, Idle: o.operators.idle.Duration,
+		OnSecrets: func(secrets []string) { a.redact.Add(secrets...) },
+		Rows:      probe.Selection{Only: o.only, Skip: o.skip},
 	}
-	targets := make([]*probe.Target, len(servers))
-	for i, s := range servers {
-		targets[i] = &probe.Target{
-			Server: s, Environment: a.environment(), Dialer: a.dialer(), Kills: o.kills, Soak: o.soak.Duration,
-			Connections: o.operators.connections, Idle: o.operators.idle.Duration,
-			OnSecrets: func(secrets []string) { a.redact.Add(secrets...) },
-			Rows:      probe.Selection{Only: o.only, Skip: o.skip},
-		}
-		if s.URL != "" {
-			targets[i].LoginLine = a.serverLine("login", s)
-		}
-		o.pipeline.aim(a, targets[i])
-		if fromFile(s) {
-			targets[i].ConfigPath = path
-		}
+	if s.URL != "" {
+		t.LoginLine = a.serverLine("login", s)
 	}
-	return targets
+	o.pipeline.aim(a, t)
+	if fromFile(s) && a.config != nil {
+		t.ConfigPath = a.config.Path
+	}
+	return t
 }
 
 // checkParallel refuses what is not a number of servers.
@@ -322,56 +316,84 @@ func (o *doctorOptions) effort() effort {
 	return effort{files: filesToList + tried + 1, perCPU: 8, most: 192}
 }
 
-// findings are what was found about all servers.
+// findings are what was found about all servers, in their order.
 type findings struct {
 	reports *render.Reports
-	mu      sync.Mutex
+	// offers are what the servers offer, as far as that is known and wanted.
+	offers []baseline.Offer
+
+	mu sync.Mutex
+	// targets are the servers under examination, nil for the others: a target takes some kilobytes.
+	targets []*probe.Target
 	// applied is set when a check that is wanted had something to look at, and failed when the run does.
 	applied, failed bool
 }
 
 // examine asks all servers at once, bounded.
-func (o *doctorOptions) examine(ctx context.Context, a *app, crowd crowd, targets []*probe.Target, checks []probe.Check, wanted []string) *findings {
-	servers := make([]config.Server, len(targets))
-	for i, t := range targets {
-		servers[i] = t.Server
-		a.warnUnverified(t.Server)
+func (o *doctorOptions) examine(ctx context.Context, a *app, crowd crowd, servers []config.Server, checks []probe.Check, wanted []string) *findings {
+	for _, s := range servers {
+		a.warnUnverified(s)
 	}
 	const longestName = 24 // of a server beside the counts of a soak, on 80 columns
 	soaked := render.Cut(render.OneLine(servers[0].Name), longestName)
 	if len(servers) > 1 {
 		soaked = fmt.Sprintf("%d servers", len(servers))
 	}
-	done := examined{verb: "examining", servers: len(servers), only: servers[0].Name}
+	n := len(servers)
+	found := &findings{reports: render.NewReports(n), offers: make([]baseline.Offer, n), targets: make([]*probe.Target, n)}
+	done := examined{verb: "examining", servers: n, only: servers[0].Name}
 	stop := a.liveOf(func() string {
-		if counts := soaking(targets); counts != "" {
+		if counts := found.soaking(); counts != "" {
 			return "soaking " + soaked + ": " + counts
 		}
 		return done.line()
 	})
 	defer stop()
-	found := findings{reports: render.NewReports(len(targets))}
 	crowd.each(servers, func(i int) {
-		report := probe.Run(ctx, targets[i], checks)
+		t := o.target(a, servers[i])
+		found.begin(i, t)
+		report := probe.Run(ctx, t, checks)
 		applied := applies(report, wanted)
 		if o.strict {
 			probe.Strict(&report)
 		}
 		failed := report.Verdict == probe.Fail || report.Verdict == probe.Unknown || report.Incomplete
+		found.offers[i], _ = t.Captured()
 		found.reports.Put(i, report)
+		found.end(i, applied, failed)
 		done.count(servers[i].Name, failed)
-		found.mu.Lock()
-		defer found.mu.Unlock()
-		found.applied, found.failed = found.applied || applied, found.failed || failed
+		a.forgetUnasked(servers[i])
 	})
-	return &found
+	return found
+}
+
+// begin notes that the server of a number is being examined.
+func (f *findings) begin(i int, t *probe.Target) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.targets[i] = t
+}
+
+// end notes what came of it. The target of a soak stays: its counts do.
+func (f *findings) end(i int, applied, failed bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.applied, f.failed = f.applied || applied, f.failed || failed
+	if _, soaked := f.targets[i].Soaking(); !soaked {
+		f.targets[i] = nil
+	}
 }
 
 // soaking tells how the soaks of all servers stand together, "" if none has begun.
-func soaking(targets []*probe.Target) string {
+func (f *findings) soaking() string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
 	var sum probe.SoakCounts
 	begun := false
-	for _, t := range targets {
+	for _, t := range f.targets {
+		if t == nil {
+			continue
+		}
 		c, ok := t.Soaking()
 		begun = begun || ok
 		sum.Calls += c.Calls
