@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/url"
 	"path/filepath"
@@ -94,6 +95,19 @@ func (a *app) authorizationBy(server config.Server, asks bool) *oauth.Authorizer
 	known := oauth.New(o)
 	w.known[key] = known
 	return known
+}
+
+// forgetUnasked lets go of what asks nobody for the authorization of a server, once it is known how that is: it takes kilobytes.
+// In a shell it stays.
+func (a *app) forgetUnasked(server config.Server) {
+	if a.shell != nil {
+		return
+	}
+	a.authorizers.mu.Lock()
+	defer a.authorizers.mu.Unlock()
+	maps.DeleteFunc(a.authorizers.known, func(key string, _ *oauth.Authorizer) bool {
+		return strings.HasPrefix(key, fmt.Sprintf("%q ", server.Name)) && strings.HasSuffix(key, " false")
+	})
 }
 
 // askedPerson returns how the person is asked to log in, nil if nobody may be while this command line is carried out.

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/mcpctl/mcpctl/internal/demo"
 	"github.com/mcpctl/mcpctl/internal/render"
+	"github.com/mcpctl/mcpctl/pkg/baseline"
 	"github.com/mcpctl/mcpctl/pkg/config"
 	"github.com/mcpctl/mcpctl/pkg/probe"
 )
@@ -161,28 +163,20 @@ func (o *doctorOptions) run(cmd *cobra.Command, a *app, args []string) error {
 	}
 
 	begin := time.Now()
-	targets := o.targets(a, servers)
 	crowd := newCrowd(o.parallel, o.effort())
-	bounded, cancel := o.pipeline.bound(ctx, targets, checks, crowd.fits(len(targets)))
+	budget := func(s config.Server) time.Duration { return probe.Budget(o.target(a, s), checks) }
+	bounded, cancel := o.pipeline.bound(ctx, servers, budget, crowd.fits(len(servers)))
 	defer cancel()
-	reports := o.examine(bounded, a, crowd, targets, checks)
+	found := o.examine(bounded, a, crowd, servers, checks, wanted)
 	elapsed := time.Since(begin)
-	if bounded.Err() == nil && !applied(reports, wanted) {
+	if bounded.Err() == nil && !found.applied {
 		return usagef("none of the selected checks applies: %s", strings.Join(wanted, ", ")).hint("mcpctl doctor --list-checks")
 	}
-	failed := false
-	for i := range reports {
-		if o.strict {
-			probe.Strict(&reports[i])
-		}
-		v := reports[i].Verdict
-		failed = failed || v == probe.Fail || v == probe.Unknown || reports[i].Incomplete
-	}
-	if failed {
+	if found.failed {
 		a.unread = codeFailed
 	}
 	// What is known is shown, also when somebody did not want to wait for the rest.
-	doc := render.DoctorRun{Reports: reports, Begin: begin, Elapsed: elapsed, Strict: o.strict}
+	doc := render.DoctorRun{Reports: found.reports, Begin: begin, Elapsed: elapsed, Strict: o.strict}
 	if ctx.Err() != nil {
 		doc.Failure = doctorFailure(newFailure(classInterrupted, "interrupted"))
 	}
@@ -196,11 +190,11 @@ func (o *doctorOptions) run(cmd *cobra.Command, a *app, args []string) error {
 	case bounded.Err() != nil:
 		a.warn("mcpctl: error: " + context.Cause(bounded).Error() + "\n")
 	}
-	kept, err := o.pipeline.keep(a, targets, reports)
+	kept, err := o.pipeline.keep(a, servers, found)
 	switch {
 	case err != nil:
 		return err
-	case failed, !kept:
+	case found.failed, !kept:
 		return reportedError(codeFailed)
 	}
 	return nil
@@ -247,19 +241,11 @@ func (o *doctorOptions) recoveryWanted(wanted []string) error {
 	return nil
 }
 
-// applied reports whether any of the wanted checks had something to look at, or would have, but for a broken one before.
-func applied(reports []probe.Report, wanted []string) bool {
-	for _, r := range reports {
-		if r.Verdict == probe.Fail {
-			return true
-		}
-		for _, res := range r.Results {
-			if res.Status != probe.Skip && slices.Contains(wanted, res.Check) {
-				return true
-			}
-		}
-	}
-	return false
+// applies reports whether any of the wanted checks had something to look at, or would have, but for a broken one before.
+func applies(r probe.Report, wanted []string) bool {
+	return r.Verdict == probe.Fail || slices.ContainsFunc(r.Results, func(res probe.Result) bool {
+		return res.Status != probe.Skip && slices.Contains(wanted, res.Check)
+	})
 }
 
 // withDemo replaces the demonstration server by two: one over each transport.
@@ -292,29 +278,22 @@ func (o *doctorOptions) withDemo(ctx context.Context, a *app, servers []config.S
 	return out, stop, nil
 }
 
-// targets returns the servers as what is examined.
-func (o *doctorOptions) targets(a *app, servers []config.Server) []*probe.Target {
-	path := ""
-	if a.config != nil {
-		path = a.config.Path
+// target returns a server as what is examined.
+func (o *doctorOptions) target(a *app, s config.Server) *probe.Target {
+	t := &probe.Target{
+		Server: s, Environment: a.environment(), Dialer: a.dialer(), Kills: o.kills, Soak: o.soak.Duration,
+		Connections: o.operators.connections, Idle: o.operators.idle.Duration,
+		OnSecrets: func(secrets []string) { a.redact.Add(secrets...) },
+		Rows:      probe.Selection{Only: o.only, Skip: o.skip},
 	}
-	targets := make([]*probe.Target, len(servers))
-	for i, s := range servers {
-		targets[i] = &probe.Target{
-			Server: s, Environment: a.environment(), Dialer: a.dialer(), Kills: o.kills, Soak: o.soak.Duration,
-			Connections: o.operators.connections, Idle: o.operators.idle.Duration,
-			OnSecrets: func(secrets []string) { a.redact.Add(secrets...) },
-			Rows:      probe.Selection{Only: o.only, Skip: o.skip},
-		}
-		if s.URL != "" {
-			targets[i].LoginLine = a.serverLine("login", s)
-		}
-		o.pipeline.aim(a, targets[i])
-		if fromFile(s) {
-			targets[i].ConfigPath = path
-		}
+	if s.URL != "" {
+		t.LoginLine = a.serverLine("login", s)
 	}
-	return targets
+	o.pipeline.aim(a, t)
+	if fromFile(s) && a.config != nil {
+		t.ConfigPath = a.config.Path
+	}
+	return t
 }
 
 // checkParallel refuses what is not a number of servers.
@@ -336,40 +315,84 @@ func (o *doctorOptions) effort() effort {
 	return effort{files: filesToList + tried + 1, perCPU: 8, most: 192}
 }
 
-// examine asks all servers at once, bounded, and returns the reports in their order.
-func (o *doctorOptions) examine(ctx context.Context, a *app, crowd crowd, targets []*probe.Target, checks []probe.Check) []probe.Report {
-	servers := make([]config.Server, len(targets))
-	for i, t := range targets {
-		servers[i] = t.Server
-		a.warnUnverified(t.Server)
+// findings are what was found about all servers, in their order.
+type findings struct {
+	reports *render.Reports
+	// offers are what the servers offer, as far as that is known and wanted.
+	offers []baseline.Offer
+
+	mu sync.Mutex
+	// targets are the servers under examination, nil for the others: a target takes some kilobytes.
+	targets []*probe.Target
+	// applied is set when a check that is wanted had something to look at, and failed when the run does.
+	applied, failed bool
+}
+
+// examine asks all servers at once, bounded.
+func (o *doctorOptions) examine(ctx context.Context, a *app, crowd crowd, servers []config.Server, checks []probe.Check, wanted []string) *findings {
+	for _, s := range servers {
+		a.warnUnverified(s)
 	}
 	const longestName = 24 // of a server beside the counts of a soak, on 80 columns
 	soaked := render.Cut(render.OneLine(servers[0].Name), longestName)
 	if len(servers) > 1 {
 		soaked = fmt.Sprintf("%d servers", len(servers))
 	}
-	done := examined{verb: "examining", servers: len(servers), only: servers[0].Name}
+	n := len(servers)
+	found := &findings{reports: render.NewReports(n), offers: make([]baseline.Offer, n), targets: make([]*probe.Target, n)}
+	done := examined{verb: "examining", servers: n, only: servers[0].Name}
 	stop := a.liveOf(func() string {
-		if counts := soaking(targets); counts != "" {
+		if counts := found.soaking(); counts != "" {
 			return "soaking " + soaked + ": " + counts
 		}
 		return done.line()
 	})
 	defer stop()
-	reports := make([]probe.Report, len(targets))
 	crowd.each(servers, func(i int) {
-		reports[i] = probe.Run(ctx, targets[i], checks)
-		v := reports[i].Verdict
-		done.count(servers[i].Name, v == probe.Fail || v == probe.Unknown || reports[i].Incomplete || o.strict && v == probe.Warn)
+		t := o.target(a, servers[i])
+		found.begin(i, t)
+		report := probe.Run(ctx, t, checks)
+		applied := applies(report, wanted)
+		if o.strict {
+			probe.Strict(&report)
+		}
+		failed := report.Verdict == probe.Fail || report.Verdict == probe.Unknown || report.Incomplete
+		found.offers[i], _ = t.Captured()
+		found.reports.Put(i, report)
+		found.end(i, applied, failed)
+		done.count(servers[i].Name, failed)
+		a.forgetUnasked(servers[i])
 	})
-	return reports
+	return found
+}
+
+// begin notes that the server of a number is being examined.
+func (f *findings) begin(i int, t *probe.Target) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.targets[i] = t
+}
+
+// end notes what came of it. The target of a soak stays: its counts do.
+func (f *findings) end(i int, applied, failed bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.applied, f.failed = f.applied || applied, f.failed || failed
+	if _, soaked := f.targets[i].Soaking(); !soaked {
+		f.targets[i] = nil
+	}
 }
 
 // soaking tells how the soaks of all servers stand together, "" if none has begun.
-func soaking(targets []*probe.Target) string {
+func (f *findings) soaking() string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
 	var sum probe.SoakCounts
 	begun := false
-	for _, t := range targets {
+	for _, t := range f.targets {
+		if t == nil {
+			continue
+		}
 		c, ok := t.Soaking()
 		begun = begun || ok
 		sum.Calls += c.Calls

@@ -6,14 +6,15 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/mcpctl/mcpctl/internal/render"
 	"github.com/mcpctl/mcpctl/internal/toolargs"
 	"github.com/mcpctl/mcpctl/pkg/probe"
 )
 
 // next returns the line to type next, "" if nothing failed: for the whole story, and when that has been told, to see
 // whether it is mended. It is the same line, about the first server that failed: whatever made it fail is in its flags.
-func (o *doctorOptions) next(flags *pflag.FlagSet, a *app, reports []probe.Report) string {
-	i := slices.IndexFunc(reports, func(r probe.Report) bool { return r.Verdict == probe.Fail })
+func (o *doctorOptions) next(flags *pflag.FlagSet, a *app, reports *render.Reports) string {
+	i := reports.First(probe.Fail)
 	if i < 0 {
 		return ""
 	}
@@ -22,8 +23,8 @@ func (o *doctorOptions) next(flags *pflag.FlagSet, a *app, reports []probe.Repor
 		end = len(a.args)
 	}
 	before, behind := withoutFiles(flags, a.args[:end]), a.args[end:]
-	if len(reports) > 1 {
-		before = o.about(flags, a, before, reports[i].Name)
+	if reports.Len() > 1 {
+		before = o.about(flags, a, before, reports.At(i).Name)
 	}
 	words := []string{"mcpctl"}
 	for _, w := range before {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -273,7 +274,7 @@ func tempPattern(path string) string { return "." + filepath.Base(path) + ".*.tm
 
 // replaceFile writes a file in one step: nobody sees half of it, and it stays as it was if the disk is full. Its mode stays,
 // and a new one has that of files that are made here.
-func replaceFile(path string, data []byte) (err error) {
+func replaceFile(path string, write func(io.Writer) error) (err error) {
 	f, err := os.CreateTemp(filepath.Dir(path), tempPattern(path))
 	if err != nil {
 		return err
@@ -284,7 +285,7 @@ func replaceFile(path string, data []byte) (err error) {
 			_ = os.Remove(f.Name())
 		}
 	}()
-	if _, err = f.Write(data); err != nil {
+	if err = write(f); err != nil {
 		return err
 	}
 	mode := fs.FileMode(0o644) // a collector, or an upload, may run as somebody else
@@ -360,22 +361,14 @@ func (a *app) writeFormat(ctx context.Context, name string, run render.DoctorRun
 	if name == formatGitHub {
 		a.writeSummary(ctx, run)
 	}
-	doc, err := format.Document(run)
-	if err != nil {
-		return err
-	}
-	_, err = a.io.Out.Write(doc)
-	return err
+	return format.Write(a.io.Out, run)
 }
 
 // writeFiles writes the files of --report.
 func (o *doctorOutputs) writeFiles(run render.DoctorRun) error {
 	var first error
 	for _, f := range o.files {
-		doc, err := f.format.Document(run)
-		if err == nil {
-			err = replaceFile(f.path, doc)
-		}
+		err := replaceFile(f.path, func(w io.Writer) error { return f.format.Write(w, run) })
 		if err != nil {
 			first = firstError(first, fmt.Errorf("--report %s: %w", f.word, err))
 		}
@@ -391,23 +384,22 @@ func (a *app) writeSummary(ctx context.Context, run render.DoctorRun) {
 	if path == "" || !ok {
 		return
 	}
-	doc, err := markdown.Document(run)
-	if err == nil {
-		err = appendFile(path, doc)
-	}
-	if err != nil {
+	if err := appendFile(path, func(w io.Writer) error { return markdown.Write(w, run) }); err != nil {
 		a.note(fmt.Sprintf("the summary of the step was not written: %s", render.OneLine(err.Error())))
 		a.logger.InfoContext(ctx, "step summary not written", "error", err)
 	}
 }
 
-func appendFile(path string, data []byte) (err error) {
+func appendFile(path string, write func(io.Writer) error) (err error) {
 	f, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
 	if err != nil {
 		return err
 	}
 	defer func() { err = firstError(err, f.Close()) }()
-	_, err = f.Write(append(data, '\n'))
+	if err = write(f); err != nil {
+		return err
+	}
+	_, err = f.WriteString("\n")
 	return err
 }
 

@@ -72,7 +72,9 @@ func TestAReportThatCannotBeWritten(t *testing.T) {
 		t.Fatal(err)
 	}
 	o := doctorOutputs{files: files}
-	err = o.writeFiles(render.DoctorRun{Reports: []probe.Report{{Name: "a", Verdict: probe.Pass}}})
+	reports := render.NewReports(1)
+	reports.Put(0, probe.Report{Name: "a", Verdict: probe.Pass})
+	err = o.writeFiles(render.DoctorRun{Reports: reports})
 	if err == nil || !strings.Contains(err.Error(), "--report junit=") {
 		t.Errorf("the error is %v", err)
 	}

@@ -210,28 +210,27 @@ func (o *pipelineOptions) aim(a *app, t *probe.Target) {
 }
 
 // keep writes what the servers offer, if all of it is known and nothing failed. It returns false if it does not.
-func (o *pipelineOptions) keep(a *app, targets []*probe.Target, reports []probe.Report) (bool, error) {
+func (o *pipelineOptions) keep(a *app, servers []config.Server, found *findings) (bool, error) {
 	if o.writeBaseline == "" {
 		return true, nil
 	}
 	offers := map[string]baseline.Offer{}
-	for i, t := range targets {
-		offer, known := t.Captured()
-		if reason := spoilt(reports[i]); reason != "" || !known {
-			a.warn(fmt.Sprintf("mcpctl: error: %s: not written: %s: %s\n", o.writeBaseline, t.Server.Name, reason))
+	for i, s := range servers {
+		if reason := spoilt(found.reports.At(i)); reason != "" || found.offers[i] == nil {
+			a.warn(fmt.Sprintf("mcpctl: error: %s: not written: %s: %s\n", o.writeBaseline, s.Name, reason))
 			return false, nil
 		}
-		offers[t.Server.Name] = offer
+		offers[s.Name] = found.offers[i]
 	}
 	file, was := &baseline.File{Servers: map[string]baseline.Offer{}}, map[string]baseline.Offer{}
 	switch {
 	case o.kept != nil && o.kept.Servers != nil: // what it holds of others stays
 		maps.Copy(file.Servers, o.kept.Servers)
 		maps.Copy(was, o.kept.Servers)
-	case len(targets) == 1:
-		file.Servers, file.One = nil, offers[targets[0].Server.Name]
+	case len(servers) == 1:
+		file.Servers, file.One = nil, offers[servers[0].Name]
 		if o.kept != nil {
-			was[targets[0].Server.Name] = o.kept.One
+			was[servers[0].Name] = o.kept.One
 		}
 	}
 	if file.Servers != nil {
@@ -298,20 +297,20 @@ func (o *pipelineOptions) written(offers, was map[string]baseline.Offer, named b
 }
 
 // bound ends a run at its deadline.
-func (o *pipelineOptions) bound(ctx context.Context, targets []*probe.Target, checks []probe.Check, atOnce bool) (context.Context, context.CancelFunc) {
+func (o *pipelineOptions) bound(ctx context.Context, servers []config.Server, budget func(config.Server) time.Duration, atOnce bool) (context.Context, context.CancelFunc) {
 	d, source := o.deadline.Duration, "--deadline"
 	if d == 0 {
-		d, source = allLimits(targets, checks, atOnce), "the sum of all limits"
+		d, source = allLimits(servers, budget, atOnce), "the sum of all limits"
 	}
 	return context.WithTimeoutCause(ctx, d, fmt.Errorf("the deadline of %s ran out (%s)", d, source))
 }
 
 // allLimits is how long a run takes in which everything takes as long as it may, all at once or one after the other.
-func allLimits(targets []*probe.Target, checks []probe.Check, atOnce bool) time.Duration {
+func allLimits(servers []config.Server, budget func(config.Server) time.Duration, atOnce bool) time.Duration {
 	var most, sum time.Duration
-	for _, t := range targets {
-		budget := probe.Budget(t, checks)
-		most, sum = max(most, budget), sum+budget
+	for _, s := range servers {
+		limit := budget(s)
+		most, sum = max(most, limit), sum+limit
 	}
 	if atOnce {
 		return most

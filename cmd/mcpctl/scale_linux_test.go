@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"syscall"
@@ -138,11 +139,27 @@ func TestServersOfOneOriginShareTheHandshake(t *testing.T) {
 	}
 }
 
-// TestMemoryStaysFlat: a thousand servers take little more memory at the peak than a hundred, listed and examined. How many are
-// looked at at a time is set: else it follows from what else this machine does.
+// peakOf returns the peak memory of a program of this test binary in KiB, which must end with this exit code.
+func peakOf(t *testing.T, wanted int, words ...string) int {
+	t.Helper()
+	_, stderr, code := runAlone(t, append([]string{"peak"}, words...)...)
+	_, figure, ok := strings.Cut(string(stderr), "peak ")
+	kib, err := strconv.Atoi(strings.TrimSpace(figure))
+	if !ok || err != nil || code != wanted {
+		t.Fatalf("%v: exit code %d: %s", words, code, stderr)
+	}
+	return kib
+}
+
+// TestMemoryStaysFlat: a thousand servers take little more memory at the peak than a hundred, listed and examined, in whatever
+// formats that is written. How many are looked at at a time is set: else it follows from what else this machine does.
 func TestMemoryStaysFlat(t *testing.T) {
 	notUnderRace(t)
 	f := newFarm(t, farm.Options{Ports: 4})
+	doctor := []string{"doctor", "--only", "session", "--only", "tools"}
+	for _, format := range doctorFormatNames() {
+		doctor = append(doctor, "--report", format+"="+filepath.Join(t.TempDir(), "report"))
+	}
 	for _, c := range []struct {
 		words []string
 		n     int
@@ -150,27 +167,48 @@ func TestMemoryStaysFlat(t *testing.T) {
 		most int
 	}{
 		{[]string{"list", "--check"}, 1000, 30},
-		{[]string{"doctor", "--only", "session", "--only", "tools"}, 400, 60},
+		{doctor, 400, 35},
+		{append(doctor, "--jq", ".summary"), 400, 60},
 	} {
 		peak := func(n int) int {
 			file, err := f.Configure(n)
 			if err != nil {
 				t.Fatal(err)
 			}
-			words := append(append([]string{"peak", "mcpctl"}, c.words...), "--parallel", "16", "-o", "json", "--config", file)
-			_, stderr, code := runAlone(t, words...)
-			_, figure, ok := strings.Cut(string(stderr), "peak ")
-			kib, err := strconv.Atoi(strings.TrimSpace(figure))
-			if !ok || err != nil || code != codeOK {
-				t.Fatalf("%v: exit code %d: %s", words, code, stderr)
-			}
-			return kib
+			return peakOf(t, codeOK, append(append([]string{"mcpctl"}, c.words...), "--parallel", "16", "-o", "json", "--config", file)...)
 		}
 		few := 100
 		a, b := peak(few), peak(c.n)
-		t.Logf("%v: %d MiB with %d servers, %d MiB with %d", c.words, a>>10, few, b>>10, c.n)
+		t.Logf("%d MiB with %d servers, %d MiB with %d: %v", a>>10, few, b>>10, c.n, c.words)
 		if more := (b - a) / (c.n - few); more > c.most {
 			t.Errorf("%v: each server takes %d KiB more, want at most %d", c.words, more, c.most)
+		}
+	}
+}
+
+// TestServersUnderWayTakeLittleMemory: what a server takes while it is examined follows from what is held of it and not from what
+// else goes on: the connections on which its session is tried, with their goroutines, and garbage of the same size.
+func TestServersUnderWayTakeLittleMemory(t *testing.T) {
+	notUnderRace(t)
+	for _, c := range []struct {
+		kind farm.Kind
+		code int
+		// most is what each of them may take, in KiB.
+		most int
+	}{{farm.Quick, codeOK, 800}, {farm.Hanging, codeFailed, 350}} {
+		f := newFarm(t, farm.Options{Ports: 4, Kind: func(int) farm.Kind { return c.kind }})
+		peak := func(n int) int {
+			file, err := f.Configure(n, "connect_timeout: 2s", "timeout: 2s")
+			if err != nil {
+				t.Fatal(err)
+			}
+			return peakOf(t, c.code, "mcpctl", "doctor", "--parallel", strconv.Itoa(n), "-o", "json", "--config", file)
+		}
+		const few, many = 16, 192
+		a, b := peak(few), peak(many)
+		t.Logf("%s: %d MiB with %d at a time, %d MiB with %d", c.kind, a>>10, few, b>>10, many)
+		if each := (b - a) / (many - few); each > c.most {
+			t.Errorf("%s: each server takes %d KiB, want at most %d", c.kind, each, c.most)
 		}
 	}
 }

@@ -35,26 +35,34 @@ type DoctorOptions struct {
 	Next string
 }
 
-// Doctor writes the reports of an examination, failing servers last. Of several, a table closes the report, with a line
+// doctorPeople writes the reports of an examination, failing servers last. Of several, a table closes the report, with a line
 // for each; a server that passed has nothing but that line.
-func Doctor(w io.Writer, s Screen, reports []probe.Report, o DoctorOptions) error {
+func doctorPeople(p pen, run DoctorRun) {
+	s, o := run.Screen, run.Options
 	if s.Width <= 0 {
 		s.Width = defaultWidth
 	}
+	// The line ends behind what was written last are held back: the text ends in one.
+	held := ""
+	write := func(b *strings.Builder) {
+		if b.Len() > 0 {
+			text := strings.TrimRight(b.String(), "\n")
+			p.text(held + text)
+			held = b.String()[len(text):]
+		}
+		b.Reset()
+	}
 	var b strings.Builder
-	several := len(reports) > 1
+	several := run.Reports.Len() > 1
 	for _, verdicts := range [][]probe.Status{{probe.Pass}, {probe.Warn, probe.Unknown}, {probe.Fail}} {
-		for _, r := range reports {
-			if slices.Contains(verdicts, r.Verdict) {
-				d := doctor{b: &b, s: s, r: tidy(r), verbose: o.Verbose, several: several}
-				d.write()
-			}
+		for r := range run.reports(verdicts...) {
+			d := doctor{b: &b, s: s, r: tidy(r), verbose: o.Verbose, several: several}
+			d.write()
+			write(&b)
 		}
 	}
 	if several {
-		if err := summary(&b, s, reports); err != nil {
-			return err
-		}
+		summary(&b, s, run)
 	}
 	if o.Next != "" {
 		if several {
@@ -62,8 +70,8 @@ func Doctor(w io.Writer, s Screen, reports []probe.Report, o DoctorOptions) erro
 		}
 		b.WriteString(s.Paint(Faint, "next: ") + o.Next + "\n")
 	}
-	_, err := io.WriteString(w, strings.TrimRight(b.String(), "\n")+"\n")
-	return err
+	write(&b)
+	p.text("\n")
 }
 
 // Cause writes which server failed, in what, and what to do about it: the head and the end of the report of [Doctor]. Without
@@ -99,7 +107,7 @@ func tidy(r probe.Report) probe.Report {
 	return r
 }
 
-// doctor writes one report.
+// doctor writes one report, into a builder that is empty.
 type doctor struct {
 	b       *strings.Builder
 	s       Screen
@@ -124,12 +132,11 @@ func (d *doctor) write() {
 		d.stage("recovery")
 		d.remarks()
 	case d.r.Verdict == probe.Fail:
-		before := d.b.Len()
 		d.headline()
 		d.stages()
 		d.stage("recovery")
 		d.others()
-		d.cause(mostLines - strings.Count(d.b.String()[before:], "\n"))
+		d.cause(mostLines - strings.Count(d.b.String(), "\n"))
 	default:
 		d.headline()
 		d.stages()
@@ -603,7 +610,7 @@ func rank(s probe.Status) int {
 }
 
 // summary writes the table of several servers, failing ones last, and a line that counts them.
-func summary(b *strings.Builder, s Screen, reports []probe.Report) error {
+func summary(b *strings.Builder, s Screen, run DoctorRun) {
 	all := []Column{
 		{Title: "server"}, {Title: "verdict", Fixed: true}, {Title: "transport", Fixed: true}, {Title: "found"}, {Title: "time", Right: true, Fixed: true},
 	}
@@ -621,30 +628,25 @@ func summary(b *strings.Builder, s Screen, reports []probe.Report) error {
 		table.Columns = append(table.Columns, all[i])
 	}
 	for _, verdicts := range [][]probe.Status{{probe.Pass}, {probe.Warn, probe.Unknown}, {probe.Fail}} {
-		for _, r := range reports {
-			if slices.Contains(verdicts, r.Verdict) {
-				cells := []Cell{
-					{Text: r.Name, Style: Strong},
-					{Text: strings.ToUpper(string(r.Verdict)), Style: styleOf(r.Verdict)},
-					{Text: r.Transport},
-					{Text: found(r)},
-					{Text: probe.FormatElapsed(r.Elapsed), Style: Faint},
-				}
-				var row []Cell
-				for _, i := range shown {
-					row = append(row, cells[i])
-				}
-				table.Rows = append(table.Rows, row)
+		for r := range run.reports(verdicts...) {
+			cells := []Cell{
+				{Text: r.Name, Style: Strong},
+				{Text: strings.ToUpper(string(r.Verdict)), Style: styleOf(r.Verdict)},
+				{Text: r.Transport},
+				{Text: found(r)},
+				{Text: probe.FormatElapsed(r.Elapsed), Style: Faint},
 			}
+			var row []Cell
+			for _, i := range shown {
+				row = append(row, cells[i])
+			}
+			table.Rows = append(table.Rows, row)
 		}
 	}
-	s.Terminal = true // aligned, in a pipe as well: it is the end of a text, and the documents are for programs
-	if err := table.Write(b, s); err != nil {
-		return err
-	}
-	count := tally(reports, func(status probe.Status, text string) string { return s.Paint(styleOf(status), text) })
+	s.Terminal = true     // aligned, in a pipe as well: it is the end of a text, and the documents are for programs
+	_ = table.Write(b, s) // into memory
+	count := tally(run.Reports, func(status probe.Status, text string) string { return s.Paint(styleOf(status), text) })
 	b.WriteString("\n" + Wrap(count, s.Width, "") + "\n")
-	return nil
 }
 
 // mark is the sign of a verdict. It can be told without colours.
@@ -672,16 +674,16 @@ func doctorAround(run DoctorRun) any {
 	doc := doctorDocument{Version: 1, Servers: []doctorServer{}}
 	if f := run.Failure; f != nil {
 		doc.Error = f.Body
-		if len(run.Reports) == 0 {
+		if run.Reports.Len() == 0 {
 			return struct {
 				Version int `json:"version"`
 				Error   any `json:"error"`
 			}{1, f.Body}
 		}
 	}
-	doc.Summary.Servers, doc.Summary.ElapsedMS = len(run.Reports), run.Elapsed.Milliseconds()
-	for _, r := range run.Reports {
-		switch r.Verdict {
+	doc.Summary.Servers, doc.Summary.ElapsedMS = run.Reports.Len(), run.Elapsed.Milliseconds()
+	for _, k := range run.Reports.all() {
+		switch k.verdict {
 		case probe.Pass:
 			doc.Summary.Passed++
 		case probe.Warn:

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"slices"
 	"strings"
 	"time"
@@ -16,7 +17,7 @@ import (
 
 // DoctorRun is one run of doctor, as every format gets it.
 type DoctorRun struct {
-	Reports []probe.Report
+	Reports *Reports
 	// Begin is when the run began, and Elapsed how long it took.
 	Begin   time.Time
 	Elapsed time.Duration
@@ -50,7 +51,7 @@ type DoctorFailure struct {
 // DoctorFormat is one way to write a run of doctor.
 type DoctorFormat struct {
 	Name  string
-	write func(DoctorRun) ([]byte, error)
+	write func(pen, DoctorRun) error
 }
 
 // DoctorFormats returns all formats of doctor. A new one is a function and a line here.
@@ -76,16 +77,60 @@ func FindDoctorFormat(name string) (DoctorFormat, bool) {
 	return formats[i], true
 }
 
-// Document returns the run in this format, its secrets masked. It is a whole and valid document also when the run failed.
-func (f DoctorFormat) Document(run DoctorRun) ([]byte, error) {
-	doc, err := f.write(run.masked())
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", f.Name, err)
+// Write writes the run in this format, its secrets masked, a server at a time: of a thousand servers a document takes megabytes.
+// It is a whole and valid document also when the run failed.
+func (f DoctorFormat) Write(w io.Writer, run DoctorRun) error {
+	p := pen{bufio.NewWriterSize(w, outPiece)}
+	if err := f.write(p, run.masked()); err != nil {
+		return fmt.Errorf("%s: %w", f.Name, err)
 	}
-	return doc, nil
+	return p.out.Flush()
 }
 
-// masked returns a copy of the run whose texts have been masked, but for the data of the checks, which JSON alone shows.
+// Document returns what [DoctorFormat.Write] writes.
+func (f DoctorFormat) Document(run DoctorRun) ([]byte, error) {
+	var b bytes.Buffer
+	err := f.Write(&b, run)
+	return b.Bytes(), err
+}
+
+// pen writes texts. Whether they came through is told when it is flushed.
+type pen struct{ out *bufio.Writer }
+
+func (p pen) text(text string) { _, _ = p.out.WriteString(text) }
+
+func (p pen) printf(format string, args ...any) { _, _ = fmt.Fprintf(p.out, format, args...) }
+
+// logSafely calls write with a pen whose lines are written by way of [logSafe].
+func (p pen) logSafely(colon, hash string, write func(pen)) {
+	lines := safeLines{out: p.out, colon: colon, hash: hash}
+	safe := pen{bufio.NewWriter(&lines)}
+	write(safe)
+	_ = safe.out.Flush() // the pen behind it tells
+	p.text(logSafe(string(lines.rest), colon, hash))
+}
+
+// safeLines writes whole lines by way of [logSafe], and keeps what is left.
+type safeLines struct {
+	out         *bufio.Writer
+	colon, hash string
+	rest        []byte
+}
+
+func (l *safeLines) Write(piece []byte) (int, error) {
+	end := bytes.LastIndexByte(piece, '\n') + 1
+	if end > 0 {
+		whole := append(l.rest, piece[:end]...)
+		l.rest = l.rest[:0]
+		if _, err := l.out.WriteString(logSafe(string(whole), l.colon, l.hash)); err != nil {
+			return 0, err
+		}
+	}
+	l.rest = append(l.rest, piece[end:]...)
+	return len(piece), nil
+}
+
+// masked returns a copy of the run whose texts have been masked, and those of its reports are when they are asked for.
 func (run DoctorRun) masked() DoctorRun {
 	mask := run.Mask
 	if mask == nil {
@@ -93,10 +138,6 @@ func (run DoctorRun) masked() DoctorRun {
 		run.Mask = mask
 	}
 	run.Options.Next = mask(run.Options.Next)
-	run.Reports = slices.Clone(run.Reports)
-	for i, r := range run.Reports {
-		run.Reports[i] = maskedReport(r, mask)
-	}
 	if run.Failure != nil {
 		f := *run.Failure
 		f.Message, f.Server = mask(f.Message), mask(f.Server)
@@ -104,6 +145,18 @@ func (run DoctorRun) masked() DoctorRun {
 		run.Failure = &f
 	}
 	return run
+}
+
+// reports returns the reports with one of these verdicts, or all if none is named, masked but for the data of the checks, which
+// JSON alone shows.
+func (run DoctorRun) reports(verdicts ...probe.Status) iter.Seq[probe.Report] {
+	return func(yield func(probe.Report) bool) {
+		for r := range run.Reports.with(verdicts...) {
+			if !yield(maskedReport(r, run.Mask)) {
+				return
+			}
+		}
+	}
 }
 
 // maskedReport returns a copy of a report whose texts have been masked, but for the data of the checks.
@@ -136,38 +189,32 @@ func maskAll(mask func(string) string, list []string) []string {
 }
 
 // doctorText is the report for people.
-func doctorText(run DoctorRun) ([]byte, error) {
-	var b bytes.Buffer
-	if len(run.Reports) > 0 {
-		if err := Doctor(&b, run.Screen, run.Reports, run.Options); err != nil {
-			return nil, err
+func doctorText(p pen, run DoctorRun) error {
+	write := func(p pen) {
+		if run.Reports.Len() > 0 {
+			doctorPeople(p, run)
 		}
-	}
-	if f := run.Failure; f != nil {
-		fmt.Fprintf(&b, "error: %s\n", OneLine(f.Message))
-		for _, line := range slices.Concat(f.Evidence, f.Hints) {
-			fmt.Fprintf(&b, "  %s\n", OneLine(line))
+		if f := run.Failure; f != nil {
+			p.printf("error: %s\n", OneLine(f.Message))
+			for _, line := range slices.Concat(f.Evidence, f.Hints) {
+				p.printf("  %s\n", OneLine(line))
+			}
 		}
 	}
 	if run.Screen.Terminal {
-		return b.Bytes(), nil
+		write(p)
+	} else {
+		p.logSafely(": ", "# ", write)
 	}
-	return []byte(logSafe(b.String(), ": ", "# ")), nil
+	return nil
 }
 
 // doctorJSON is the JSON document.
-func doctorJSON(run DoctorRun) ([]byte, error) {
-	var b bytes.Buffer
-	err := writeDoctorJSON(&b, run)
-	return b.Bytes(), err
-}
+func doctorJSON(p pen, run DoctorRun) error { return writeDoctorJSON(p.out, run) }
 
-// DoctorJSON writes the run as the JSON document, its secrets masked, a server at a time: of a thousand servers the document
-// takes megabytes.
+// DoctorJSON writes the run as the JSON document, its secrets masked, a server at a time.
 func DoctorJSON(w io.Writer, s Screen, run DoctorRun) error {
-	if run.Mask == nil {
-		run.Mask = func(text string) string { return text }
-	}
+	run = run.masked()
 	out := bufio.NewWriterSize(w, outPiece)
 	var err error
 	if s.Terminal {
@@ -200,12 +247,12 @@ func writeDoctorJSON(w io.Writer, run DoctorRun) error {
 	// What stands before the servers are numbers, so the first such list is theirs.
 	const list = `"servers": [`
 	before, after, ok := bytes.Cut(around, []byte(list+"]"))
-	if !ok || len(run.Reports) == 0 {
+	if !ok || run.Reports.Len() == 0 {
 		_, err = w.Write(around)
 		return err
 	}
 	between := string(before) + list
-	for _, r := range run.Reports {
+	for r := range run.Reports.All() {
 		var server bytes.Buffer
 		enc := json.NewEncoder(&server)
 		enc.SetEscapeHTML(false)
@@ -284,15 +331,14 @@ func instruction(line string) int {
 }
 
 // tally counts the servers by verdict, the worst last: "1 passed, 2 failed".
-func tally(reports []probe.Report, paint func(probe.Status, string) string) string {
-	counts := map[probe.Status]int{}
-	incomplete := 0
-	for _, r := range reports {
-		if r.Incomplete && r.Verdict == probe.Warn { // the run fails for it, so it is none of those that pass
+func tally(reports *Reports, paint func(probe.Status, string) string) string {
+	counts, incomplete := map[probe.Status]int{}, 0
+	for _, k := range reports.all() {
+		if k.incomplete && k.verdict == probe.Warn { // the run fails for it, so it is none of those that pass
 			incomplete++
 			continue
 		}
-		counts[r.Verdict]++
+		counts[k.verdict]++
 	}
 	var parts []string
 	for _, p := range []struct {
@@ -307,14 +353,14 @@ func tally(reports []probe.Report, paint func(probe.Status, string) string) stri
 		}
 	}
 	noun := "servers"
-	if len(reports) == 1 {
+	if reports.Len() == 1 {
 		noun = "server"
 	}
-	return fmt.Sprintf("%d %s: %s", len(reports), noun, strings.Join(parts, ", "))
+	return fmt.Sprintf("%d %s: %s", reports.Len(), noun, strings.Join(parts, ", "))
 }
 
 // plainTally is tally without colours.
-func plainTally(reports []probe.Report) string {
+func plainTally(reports *Reports) string {
 	return tally(reports, func(_ probe.Status, text string) string { return text })
 }
 

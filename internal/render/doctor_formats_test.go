@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/xml"
 	"fmt"
+	"io"
 	"math"
 	"regexp"
 	"slices"
@@ -28,8 +29,17 @@ const hostile = "a | b\n| c | <script>alert(1)</script> <img src=x> ![i](https:/
 	"https://evil.example www.evil.example @everyone #1 a@b.example `` ``` x` \\| \\` <!-- --> ]]> </failure> & \x1b[2J\x00\ufffe " +
 	"%0A::error::y\r\n::set-output name=a::b ##[group]g ##vso[task.x]y # SKIP not ok 9 \"q\" 'q' 漢字 \u202ertl"
 
-// hostileRun has a server whose every word is hostile, with each status.
-func hostileRun() DoctorRun {
+// reportsOf are the reports of a run.
+func reportsOf(list ...probe.Report) *Reports {
+	r := NewReports(len(list))
+	for i, report := range list {
+		r.Put(i, report)
+	}
+	return r
+}
+
+// hostileReports are those of a server whose every word is hostile, with each status.
+func hostileReports() []probe.Report {
 	results := []probe.Result{}
 	for _, s := range []probe.Status{probe.Fail, probe.Warn, probe.Unknown, probe.Skip, probe.Pass} {
 		r := result("x."+string(s)+hostile, s, hostile, 1)
@@ -37,20 +47,22 @@ func hostileRun() DoctorRun {
 		results = append(results, r)
 	}
 	r := results[0]
-	return DoctorRun{
-		Begin: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), Elapsed: time.Second,
-		Reports: []probe.Report{{
-			Name: hostile, Transport: "http", Target: hostile, Verdict: probe.Fail, Incomplete: true, Elapsed: time.Second, Results: results,
-			Cause:  &probe.Cause{Check: r.ID, Message: r.Message, Detail: r.Detail, Fix: r.Fix},
-			Timing: []probe.Span{{Name: hostile, Elapsed: time.Millisecond}},
-		}},
-	}
+	return []probe.Report{{
+		Name: hostile, Transport: "http", Target: hostile, Verdict: probe.Fail, Incomplete: true, Elapsed: time.Second, Results: results,
+		Cause:  &probe.Cause{Check: r.ID, Message: r.Message, Detail: r.Detail, Fix: r.Fix},
+		Timing: []probe.Span{{Name: hostile, Elapsed: time.Millisecond}},
+	}}
 }
 
-// knownRun is reports as a run.
-func knownRun() DoctorRun {
-	run := DoctorRun{Reports: reports(), Begin: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), Elapsed: 1500 * time.Millisecond}
-	run.Reports[1].Results = append(run.Reports[1].Results, func() probe.Result {
+// hostileRun is that server as a run.
+func hostileRun() DoctorRun {
+	return DoctorRun{Reports: reportsOf(hostileReports()...), Begin: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), Elapsed: time.Second}
+}
+
+// knownReports are reports with some measurements.
+func knownReports() []probe.Report {
+	list := reports()
+	list[1].Results = append(list[1].Results, func() probe.Result {
 		r := result("tools.list", probe.Pass, "7 tools", 2)
 		r.Data = map[string]any{"count": 7}
 		return r
@@ -63,7 +75,12 @@ func knownRun() DoctorRun {
 		r.Data = map[string]any{"token_expires_at": "2026-01-02T04:00:00Z"}
 		return r
 	}())
-	return run
+	return list
+}
+
+// knownRun is knownReports as a run.
+func knownRun() DoctorRun {
+	return DoctorRun{Reports: reportsOf(knownReports()...), Begin: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), Elapsed: 1500 * time.Millisecond}
 }
 
 // failedRun is a run that found nothing out.
@@ -79,6 +96,12 @@ func interruptedRun() DoctorRun {
 	run := knownRun()
 	run.Failure = &DoctorFailure{Class: "interrupted", Message: "interrupted", Body: map[string]any{"class": "interrupted"}}
 	return run
+}
+
+// writeText writes reports as text.
+func writeText(w io.Writer, s Screen, list []probe.Report, o DoctorOptions) error {
+	text, _ := FindDoctorFormat("text")
+	return text.Write(w, DoctorRun{Reports: reportsOf(list...), Screen: s, Options: o})
 }
 
 func document(t *testing.T, format string, run DoctorRun) string {
@@ -114,11 +137,10 @@ func TestDoctorFormats(t *testing.T) {
 func TestSecretsAreMaskedBeforeTheyAreEscaped(t *testing.T) {
 	const secret = "a&b<\"c`|"
 	mask := strings.NewReplacer(secret, "***", "1500", "***").Replace
-	run := knownRun()
-	run.Mask = mask
-	for i := range run.Reports {
-		for j := range run.Reports[i].Results {
-			r := &run.Reports[i].Results[j]
+	list := knownReports()
+	for i := range list {
+		for j := range list[i].Results {
+			r := &list[i].Results[j]
 			r.Message += " " + secret
 			r.Detail += "\n" + secret
 			r.Fix += secret
@@ -126,11 +148,13 @@ func TestSecretsAreMaskedBeforeTheyAreEscaped(t *testing.T) {
 				r.Data["leak"] = secret
 			}
 		}
-		if c := run.Reports[i].Cause; c != nil {
+		if c := list[i].Cause; c != nil {
 			c.Message += secret
 		}
-		run.Reports[i].Name += secret
+		list[i].Name += secret
 	}
+	run := knownRun()
+	run.Mask, run.Reports = mask, reportsOf(list...)
 	for _, f := range DoctorFormats() {
 		doc := document(t, f.Name, run)
 		for _, form := range []string{secret, "a&amp;b", `a&b<\"`, "a\\u0026b", "a%26b"} {
@@ -265,10 +289,10 @@ func TestMarkdownIsNotBrokenByAServer(t *testing.T) {
 				t.Errorf("%s: %q outside code:\n%s", name, bad, page)
 			}
 		}
-		if rows := strings.Count(page, "<tr>"); len(run.Reports) > 0 && rows != len(run.Reports)+1 {
+		if rows := strings.Count(page, "<tr>"); run.Reports.Len() > 0 && rows != run.Reports.Len()+1 {
 			t.Errorf("%s: %d rows:\n%s", name, rows, page)
 		}
-		if cells := strings.Count(page, "<td"); cells != 6*len(run.Reports) {
+		if cells := strings.Count(page, "<td"); cells != 6*run.Reports.Len() {
 			t.Errorf("%s: %d cells:\n%s", name, cells, page)
 		}
 	}
@@ -277,9 +301,7 @@ func TestMarkdownIsNotBrokenByAServer(t *testing.T) {
 // TestMarkdownFitsIntoAComment shows that causes give way when there are too many.
 func TestMarkdownFitsIntoAComment(t *testing.T) {
 	run := hostileRun()
-	for range 60 {
-		run.Reports = append(run.Reports, run.Reports[0])
-	}
+	run.Reports = reportsOf(slices.Repeat(hostileReports(), 61)...)
 	doc := document(t, "markdown", run)
 	if !strings.Contains(doc, "more, which the JSON report has") || len(doc) > mostMarkdown+61*1200 {
 		t.Errorf("%d bytes", len(doc))
@@ -376,11 +398,13 @@ func TestTAP(t *testing.T) {
 func TestPrometheus(t *testing.T) {
 	for name, run := range map[string]DoctorRun{"known": knownRun(), "hostile": hostileRun(), "interrupted": interruptedRun(), "failed": failedRun()} {
 		if name == "known" { // servers that were given as URLs and as commands, two with the same host
+			list := knownReports()
 			for i, target := range []string{"https://user@host.example:8443/mcp", "https://host.example:8443/other", "/opt/bin/notes --token x https://elsewhere.example"} {
-				r := run.Reports[i]
+				r := list[i]
 				r.Name, r.Target = target, target
-				run.Reports = append(run.Reports, r)
+				list = append(list, r)
 			}
+			run.Reports = reportsOf(list...)
 		}
 		doc := document(t, "prometheus", run)
 		parser := expfmt.NewTextParser(model.UTF8Validation)
@@ -419,7 +443,7 @@ func TestPrometheus(t *testing.T) {
 				seen[series] = true
 			}
 		}
-		if got := value("mcpctl_last_run_failed"); (got == 1) != (run.Failure != nil || slices.ContainsFunc(run.Reports, func(r probe.Report) bool { return r.Incomplete })) {
+		if got := value("mcpctl_last_run_failed"); (got == 1) != (run.Failure != nil || slices.ContainsFunc(slices.Collect(run.Reports.All()), func(r probe.Report) bool { return r.Incomplete })) {
 			t.Errorf("%s: mcpctl_last_run_failed is %v", name, got)
 		}
 		if name != "known" {
@@ -459,18 +483,18 @@ func TestPrometheus(t *testing.T) {
 
 // TestAFailingServerFitsOnAScreen shows that one server that failed takes at most twelve lines, whatever it said.
 func TestAFailingServerFitsOnAScreen(t *testing.T) {
-	run := hostileRun()
+	talkative := hostileReports()
 	long := strings.Repeat("many words that say little ", 30)
-	run.Reports[0].Cause.Message = long
-	run.Reports[0].Cause.Fix = strings.Repeat("do this ", 20)
-	for _, reports := range [][]probe.Report{run.Reports, reports()[:1], hostileRun().Reports} {
+	talkative[0].Cause.Message = long
+	talkative[0].Cause.Fix = strings.Repeat("do this ", 20)
+	for _, reports := range [][]probe.Report{talkative, reports()[:1], hostileReports()} {
 		for i := range reports {
 			if len(reports[i].Cause.Fix) > 200 {
 				reports[i].Cause.Fix = "do this"
 			}
 		}
 		var b bytes.Buffer
-		if err := Doctor(&b, Screen{Terminal: true, Width: 80}, reports, DoctorOptions{Next: "mcpctl doctor -v web"}); err != nil {
+		if err := writeText(&b, Screen{Terminal: true, Width: 80}, reports, DoctorOptions{Next: "mcpctl doctor -v web"}); err != nil {
 			t.Fatal(err)
 		}
 		if lines := strings.Count(b.String(), "\n"); lines > 12 {
@@ -486,10 +510,10 @@ func TestAFailingServerFitsOnAScreen(t *testing.T) {
 func TestReportsOnAnyWidth(t *testing.T) {
 	for _, width := range []int{40, 50, 60, 80, 200} {
 		for _, verbose := range []bool{false, true} {
-			all := append(knownRun().Reports, hostileRun().Reports...)
+			all := append(knownReports(), hostileReports()...)
 			all[3].Results[0].ID, all[3].Results[1].ID, all[3].Results[2].ID = "protocol.unknown-method", "x.漢字漢字漢字漢字漢字漢字漢字漢字", "x.y"
 			var b bytes.Buffer
-			if err := Doctor(&b, Screen{Terminal: true, Width: width}, all, DoctorOptions{Verbose: verbose}); err != nil {
+			if err := writeText(&b, Screen{Terminal: true, Width: width}, all, DoctorOptions{Verbose: verbose}); err != nil {
 				t.Fatal(err)
 			}
 			for line := range strings.Lines(b.String()) {
@@ -507,7 +531,7 @@ func TestReportsOnAnyWidth(t *testing.T) {
 // TestPassingServersAreOneLine shows that of several servers those that pass have one line each, and that what failed
 // comes last.
 func TestPassingServersAreOneLine(t *testing.T) {
-	good := knownRun().Reports[1]
+	good := knownReports()[1]
 	good.Results = good.Results[:1]
 	var all []probe.Report
 	for i := range 30 {
@@ -517,7 +541,7 @@ func TestPassingServersAreOneLine(t *testing.T) {
 	}
 	all = append(all[:7], append([]probe.Report{reports()[0]}, all[7:]...)...)
 	var b bytes.Buffer
-	if err := Doctor(&b, Screen{Terminal: true, Width: 80}, all, DoctorOptions{Next: "n"}); err != nil {
+	if err := writeText(&b, Screen{Terminal: true, Width: 80}, all, DoctorOptions{Next: "n"}); err != nil {
 		t.Fatal(err)
 	}
 	for i := range 30 {
@@ -536,10 +560,10 @@ func TestAPipeHasTheSameText(t *testing.T) {
 	for _, verbose := range []bool{false, true} {
 		var pipe, terminal bytes.Buffer
 		o := DoctorOptions{Verbose: verbose, Next: "mcpctl doctor -v web"}
-		if err := Doctor(&pipe, Screen{}, reports(), o); err != nil {
+		if err := writeText(&pipe, Screen{}, reports(), o); err != nil {
 			t.Fatal(err)
 		}
-		if err := Doctor(&terminal, Screen{Terminal: true, Colour: true, Width: 80}, reports(), o); err != nil {
+		if err := writeText(&terminal, Screen{Terminal: true, Colour: true, Width: 80}, reports(), o); err != nil {
 			t.Fatal(err)
 		}
 		if ansi.Strip(terminal.String()) != pipe.String() || terminal.String() == pipe.String() {
@@ -550,7 +574,7 @@ func TestAPipeHasTheSameText(t *testing.T) {
 
 // TestAnIncompleteReportIsNoPass shows that nothing says that a server passed of which not all is known: the exit code does not.
 func TestAnIncompleteReportIsNoPass(t *testing.T) {
-	run := DoctorRun{Reports: reports()[2:]} // a warning, and a check that could not be told
+	run := DoctorRun{Reports: reportsOf(reports()[2:]...)} // a warning, and a check that could not be told
 	for format, wants := range map[string][]string{
 		"prometheus": {"mcpctl_up{server=\"chatty\"} 0\n", "mcpctl_last_run_failed 1\n"},
 		"markdown":   {"## ❔ mcpctl doctor: 1 server: 1 incomplete\n", "| ❔ | `chatty` | warn (incomplete) |"},

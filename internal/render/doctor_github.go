@@ -10,33 +10,39 @@ import (
 // doctorGitHub is the annotations of a workflow run on GitHub: an error for each server that failed, a warning for each
 // warning, and how it all ended. GitHub shows the first ten of each kind, so the errors of different servers come before
 // further ones of the same. See https://docs.github.com/actions/reference/workflow-commands-for-github-actions.
-func doctorGitHub(run DoctorRun) ([]byte, error) {
-	var errs, more, warnings []string
-	if f := run.Failure; f != nil {
-		lines := append(append([]string{f.Message}, f.Evidence...), f.Hints...)
-		errs = append(errs, annotation("error", firstOf(f.Server, "mcpctl doctor"), linesOf(strings.Join(lines, "\n"))))
-	}
-	for _, r := range run.Reports {
-		first := true
-		for _, res := range r.Results {
-			lines := textOf(res)
-			lines[0] = OneLine(res.ID) + ": " + lines[0]
-			switch {
-			case run.failed(res.Status) && first:
-				errs = append(errs, annotation("error", r.Name, lines))
-				first = false
-			case run.failed(res.Status):
-				more = append(more, annotation("error", r.Name, lines))
-			case res.Status == probe.Warn:
-				warnings = append(warnings, annotation("warning", r.Name, lines))
+func doctorGitHub(p pen, run DoctorRun) error {
+	p.logSafely(":", "# ", func(p pen) { // the colons are ours
+		if f := run.Failure; f != nil {
+			lines := append(append([]string{f.Message}, f.Evidence...), f.Hints...)
+			p.text(annotation("error", firstOf(f.Server, "mcpctl doctor"), linesOf(strings.Join(lines, "\n"))))
+		}
+		const errs, more, warnings = 0, 1, 2
+		for part := range 3 {
+			for r := range run.reports() {
+				first := true
+				for _, res := range r.Results {
+					of, kind := warnings, "warning"
+					switch {
+					case run.failed(res.Status) && first:
+						of, kind, first = errs, "error", false
+					case run.failed(res.Status):
+						of, kind = more, "error"
+					case res.Status != probe.Warn:
+						continue
+					}
+					if of == part {
+						lines := textOf(res)
+						lines[0] = OneLine(res.ID) + ": " + lines[0]
+						p.text(annotation(kind, r.Name, lines))
+					}
+				}
 			}
 		}
-	}
-	all := append(append(errs, more...), warnings...)
-	if len(run.Reports) > 0 {
-		all = append(all, annotation("notice", "mcpctl doctor", []string{plainTally(run.Reports)}))
-	}
-	return []byte(logSafe(strings.Join(all, ""), ":", "# ")), nil // the colons are ours
+		if run.Reports.Len() > 0 {
+			p.text(annotation("notice", "mcpctl doctor", []string{plainTally(run.Reports)}))
+		}
+	})
+	return nil
 }
 
 // annotation returns one workflow command, on one line whatever is in its texts.

@@ -12,12 +12,6 @@ import (
 // The elements and attributes of JUnit's format as Ant writes it, which has no specification. Readers differ in what they
 // want: all attributes that any of them asks for are there, and the elements stand in the order that all of them take.
 type (
-	junitSuites struct {
-		Name                    string
-		Tests, Failures, Errors int
-		Time                    string
-		Suites                  []junitSuite
-	}
 	junitSuite struct {
 		ID                               int
 		Name, Package                    string
@@ -46,16 +40,6 @@ type (
 		Text string
 	}
 )
-
-// write writes the document.
-func (all junitSuites) write(x *xmlText) {
-	x.begin("testsuites", "name", all.Name, "tests", strconv.Itoa(all.Tests), "failures", strconv.Itoa(all.Failures),
-		"errors", strconv.Itoa(all.Errors), "time", all.Time)
-	for _, s := range all.Suites {
-		s.write(x)
-	}
-	x.end("testsuites")
-}
 
 func (s junitSuite) write(x *xmlText) {
 	x.begin("testsuite", "id", strconv.Itoa(s.ID), "name", s.Name, "package", s.Package, "timestamp", s.Timestamp, "hostname", s.Hostname,
@@ -106,10 +90,29 @@ func (c junitCase) write(x *xmlText) {
 const junitHost = "localhost"
 
 // doctorJUnit is JUnit's format: a suite for each server, a case for each check.
-func doctorJUnit(run DoctorRun) ([]byte, error) {
-	all := junitSuites{Name: "mcpctl doctor", Time: seconds(run.Elapsed)}
-	add := func(s junitSuite) {
-		s.ID, s.Package, s.Hostname = len(all.Suites), "mcpctl", junitHost
+func doctorJUnit(p pen, run DoctorRun) error {
+	p.logSafely("&#58;", "&#35;", func(p pen) { junitDocument(p, run) })
+	return nil
+}
+
+func junitDocument(p pen, run DoctorRun) {
+	tests, failures, errs := 0, 0, 0
+	for _, k := range run.Reports.all() {
+		tests += k.count(probe.Pass, probe.Warn, probe.Fail, probe.Skip, probe.Unknown)
+		failures, errs = failures+k.count(probe.Fail), errs+k.count(probe.Unknown)
+		if run.Strict {
+			failures += k.count(probe.Warn)
+		}
+	}
+	if run.Failure != nil {
+		tests, errs = tests+1, errs+1
+	}
+	x := xmlText{p: p}
+	x.begin("testsuites", "name", "mcpctl doctor", "tests", strconv.Itoa(tests), "failures", strconv.Itoa(failures),
+		"errors", strconv.Itoa(errs), "time", seconds(run.Elapsed))
+	id := 0
+	write := func(s junitSuite) {
+		s.ID, s.Package, s.Hostname = id, "mcpctl", junitHost
 		s.Timestamp = run.Begin.UTC().Format("2006-01-02T15:04:05")
 		s.Tests = len(s.Cases)
 		for i := range s.Cases {
@@ -124,10 +127,10 @@ func doctorJUnit(run DoctorRun) ([]byte, error) {
 				s.Skipped++
 			}
 		}
-		all.Tests, all.Failures, all.Errors = all.Tests+s.Tests, all.Failures+s.Failures, all.Errors+s.Errors
-		all.Suites = append(all.Suites, s)
+		s.write(&x)
+		id++
 	}
-	for _, r := range run.Reports {
+	for r := range run.reports() {
 		s := junitSuite{Name: OneLine(r.Name), Time: seconds(r.Elapsed)}
 		s.Properties = []junitProperty{
 			{"target", OneLine(r.Target)}, {"transport", r.Transport}, {"verdict", string(r.Verdict)},
@@ -135,17 +138,15 @@ func doctorJUnit(run DoctorRun) ([]byte, error) {
 		for _, res := range r.Results {
 			s.Cases = append(s.Cases, junitCaseOf(res, run.Strict))
 		}
-		add(s)
+		write(s)
 	}
 	if f := run.Failure; f != nil {
 		lines := append(append([]string{f.Message}, f.Evidence...), f.Hints...)
 		problem := junitProblem{Message: OneLine(f.Message), Type: f.Class, Text: strings.Join(linesOf(strings.Join(lines, "\n")), "\n")}
 		c := junitCase{Name: "run", Time: seconds(0), Error: &problem}
-		add(junitSuite{Name: firstOf(OneLine(f.Server), "mcpctl doctor"), Time: seconds(0), Cases: []junitCase{c}})
+		write(junitSuite{Name: firstOf(OneLine(f.Server), "mcpctl doctor"), Time: seconds(0), Cases: []junitCase{c}})
 	}
-	var x xmlText
-	all.write(&x)
-	return []byte(logSafe(x.String(), "&#58;", "&#35;")), nil
+	x.end("testsuites")
 }
 
 func junitCaseOf(r probe.Result, strict bool) junitCase {

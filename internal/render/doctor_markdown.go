@@ -13,25 +13,31 @@ const mostMarkdown = 40_000
 
 // doctorMarkdown is the report for a pull request. Whatever a server or a user chose stands in code: nothing in it is
 // a link, a mention, an image or HTML there, and it can be copied as it is.
-func doctorMarkdown(run DoctorRun) ([]byte, error) {
-	var b strings.Builder
-	b.WriteString(markdownHeadline(run))
+func doctorMarkdown(p pen, run DoctorRun) error {
+	write := func(p pen) { markdownDocument(p, run) }
+	if run.Reports.Len() == 0 {
+		write(p)
+	} else {
+		p.logSafely(": ", "# ", write)
+	}
+	return nil
+}
+
+func markdownDocument(p pen, run DoctorRun) {
+	p.text(markdownHeadline(run))
 	if f := run.Failure; f != nil {
-		b.WriteString("\n**" + f.Class + ":** " + code(f.Message) + "\n")
+		p.text("\n**" + f.Class + ":** " + code(f.Message) + "\n")
 		if lines := append(append([]string(nil), f.Evidence...), f.Hints...); len(lines) > 0 {
-			b.WriteString("\n" + codeBlock(linesOf(strings.Join(lines, "\n"))))
+			p.text("\n" + codeBlock(linesOf(strings.Join(lines, "\n"))))
 		}
 	}
-	if len(run.Reports) == 0 {
-		return []byte(b.String()), nil
+	if run.Reports.Len() == 0 {
+		return
 	}
-	b.WriteString("\n|   | server | verdict | transport | found | time |\n|:-:|:--|:--|:--|:--|--:|\n")
-	var blocks []string
-	for _, verdicts := range [][]probe.Status{{probe.Fail}, {probe.Unknown}, {probe.Warn}, {probe.Pass}} {
-		for _, r := range run.Reports {
-			if r.Verdict != verdicts[0] {
-				continue
-			}
+	p.text("\n|   | server | verdict | transport | found | time |\n|:-:|:--|:--|:--|:--|--:|\n")
+	var blocks markdownBlocks
+	for _, verdict := range []probe.Status{probe.Fail, probe.Unknown, probe.Warn, probe.Pass} {
+		for r := range run.reports(verdict) {
 			what := found(r)
 			if r.Cause != nil {
 				what = cell(r.Cause.Check)
@@ -40,36 +46,51 @@ func doctorMarkdown(run DoctorRun) ([]byte, error) {
 			if r.Incomplete {
 				verdict += " (incomplete)"
 			}
-			fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %s |\n", emblem(standing(r)), cell(r.Name), verdict, cell(r.Transport), what, probe.FormatElapsed(r.Elapsed))
+			p.printf("| %s | %s | %s | %s | %s | %s |\n", emblem(standing(r.Verdict, r.Incomplete)), cell(r.Name), verdict, cell(r.Transport), what, probe.FormatElapsed(r.Elapsed))
 			if block := markdownCause(r); block != "" {
-				blocks = append(blocks, block)
+				blocks.add(block)
 			}
 		}
 	}
-	blocks = append(blocks, markdownRemarks(run.Reports)...)
-	size := 0
-	for i, block := range blocks {
-		if size += len(block); size > mostMarkdown {
-			fmt.Fprintf(&b, "\n… and %d more, which the JSON report has.\n", len(blocks)-i)
-			break
+	before := "\n### Also\n\n"
+	for r := range run.reports() {
+		for _, item := range markdownRemarks(r) {
+			blocks.add(before + item)
+			before = ""
 		}
-		b.WriteString(block)
 	}
-	return []byte(logSafe(b.String(), ": ", "# ")), nil
+	p.text(blocks.text.String())
+	if blocks.left > 0 {
+		p.printf("\n… and %d more, which the JSON report has.\n", blocks.left)
+	}
+}
+
+// markdownBlocks are the causes and warnings, as far as there is room for them.
+type markdownBlocks struct {
+	text strings.Builder
+	left int
+}
+
+func (b *markdownBlocks) add(block string) {
+	if b.left > 0 || b.text.Len()+len(block) > mostMarkdown {
+		b.left++
+		return
+	}
+	b.text.WriteString(block)
 }
 
 func markdownHeadline(run DoctorRun) string {
 	worst, failed := probe.Pass, 0
-	for _, r := range run.Reports {
-		if v := standing(r); rank(v) > rank(worst) {
+	for _, k := range run.Reports.all() {
+		if v := standing(k.verdict, k.incomplete); rank(v) > rank(worst) {
 			worst = v
 		}
-		if r.Verdict == probe.Fail {
+		if k.verdict == probe.Fail {
 			failed++
 		}
 	}
 	text := "the run failed"
-	switch n := len(run.Reports); {
+	switch n := run.Reports.Len(); {
 	case run.Failure != nil && n > 0:
 		text = "the run was not finished; " + plainTally(run.Reports)
 	case run.Failure != nil:
@@ -91,11 +112,11 @@ func markdownHeadline(run DoctorRun) string {
 }
 
 // standing is the verdict on a server as the exit code counts it: one of which not all is known has not passed.
-func standing(r probe.Report) probe.Status {
-	if r.Incomplete && r.Verdict != probe.Fail {
+func standing(verdict probe.Status, incomplete bool) probe.Status {
+	if incomplete && verdict != probe.Fail {
 		return probe.Unknown
 	}
-	return r.Verdict
+	return verdict
 }
 
 // markdownCause is the block of a server that failed: what broke, the evidence, the fix.
@@ -115,23 +136,18 @@ func markdownCause(r probe.Report) string {
 }
 
 // markdownRemarks are the items of a list: what else failed, warned, or could not be told.
-func markdownRemarks(reports []probe.Report) []string {
+func markdownRemarks(r probe.Report) []string {
 	var items []string
-	for _, r := range reports {
-		for _, res := range r.Results {
-			shown := r.Cause != nil && r.Cause.Check == res.ID
-			if shown || res.Status == probe.Pass || res.Status == probe.Skip {
-				continue
-			}
-			item := fmt.Sprintf("- %s %s %s: %s\n", emblem(res.Status), code(r.Name), code(res.ID), code(res.Message))
-			if res.Fix != "" {
-				item += "  **fix:** " + code(res.Fix) + "\n"
-			}
-			items = append(items, item)
+	for _, res := range r.Results {
+		shown := r.Cause != nil && r.Cause.Check == res.ID
+		if shown || res.Status == probe.Pass || res.Status == probe.Skip {
+			continue
 		}
-	}
-	if len(items) > 0 {
-		items[0] = "\n### Also\n\n" + items[0]
+		item := fmt.Sprintf("- %s %s %s: %s\n", emblem(res.Status), code(r.Name), code(res.ID), code(res.Message))
+		if res.Fix != "" {
+			item += "  **fix:** " + code(res.Fix) + "\n"
+		}
+		items = append(items, item)
 	}
 	return items
 }

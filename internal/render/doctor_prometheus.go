@@ -13,25 +13,33 @@ import (
 	"github.com/mcpctl/mcpctl/pkg/probe"
 )
 
-// family is one metric with its samples.
+// family is one metric.
 type family struct {
 	name, help string
-	samples    []sample
+	// samples are the lines of its samples so far, and n how many there are.
+	samples strings.Builder
+	n       int
 }
 
-type sample struct {
-	// labels are names and values in turn.
-	labels []string
-	value  float64
-}
-
+// add adds a sample, with names and values of its labels in turn.
 func (f *family) add(value float64, labels ...string) {
-	f.samples = append(f.samples, sample{labels, value})
+	f.n++
+	f.samples.WriteString(f.name + labelsOf(labels) + " " + strconv.FormatFloat(value, 'f', -1, 64) + "\n")
+}
+
+// write writes the samples, with what they are before them if they are the first.
+func (f *family) write(p pen, first bool) {
+	if first && f.n > 0 {
+		p.printf("# HELP %s %s\n# TYPE %s gauge\n", f.name, f.help, f.name)
+	}
+	p.text(f.samples.String())
+	f.samples.Reset()
 }
 
 // doctorPrometheus is Prometheus' text format, for the textfile collector of the node exporter. Labels hold names and ids
-// only: an address or a message would make a new series each time it changes.
-func doctorPrometheus(run DoctorRun) ([]byte, error) {
+// only: an address or a message would make a new series each time it changes. The samples of a metric stand together, so those of
+// the checks, of which there are most, are made when all others are known.
+func doctorPrometheus(p pen, run DoctorRun) error {
 	up := family{name: "mcpctl_up", help: "Whether the server passed the examination, warnings allowed (1), or not, or not all of it is known (0)."}
 	status := family{
 		name: "mcpctl_check_status",
@@ -46,20 +54,20 @@ func doctorPrometheus(run DoctorRun) ([]byte, error) {
 	failed := family{name: "mcpctl_last_run_failed", help: "Whether the last run itself failed (1): nothing, or not all, was examined."}
 
 	taken := map[string]bool{}
-	for _, r := range run.Reports {
+	var servers []string
+	for r := range run.reports() {
 		server := unique(taken, serverLabel(r))
+		servers = append(servers, server)
 		up.add(truth(!r.Incomplete && (r.Verdict == probe.Pass || r.Verdict == probe.Warn)), "server", server)
 		duration.add(r.Elapsed.Seconds(), "server", server)
-		ids := map[string]bool{}
 		for _, res := range r.Results {
-			status.add(float64(rank(res.Status)-1), "server", server, "check", unique(ids, label(res.ID)))
 			if n, ok := number(res.Data["count"]); ok && res.ID == "tools.list" {
 				tools.add(n, "server", server)
 			}
 			if at, ok := moment(res.Data["not_after"]); ok && res.ID == "net.tls" {
 				certificate.add(at, "server", server)
 			}
-			if at, ok := moment(res.Data["token_expires_at"]); ok && len(token.samples) < len(up.samples) {
+			if at, ok := moment(res.Data["token_expires_at"]); ok && token.n < up.n {
 				token.add(at, "server", server)
 			}
 		}
@@ -73,20 +81,25 @@ func doctorPrometheus(run DoctorRun) ([]byte, error) {
 		}
 	}
 	last.add(float64(run.Begin.Add(run.Elapsed).UnixMilli()) / 1000)
-	incomplete := slices.ContainsFunc(run.Reports, func(r probe.Report) bool { return r.Incomplete })
+	incomplete := slices.ContainsFunc(run.Reports.all(), func(k kept) bool { return k.incomplete })
 	failed.add(truth(run.Failure != nil || incomplete))
 
-	var b strings.Builder
-	for _, f := range []family{up, status, phases, tools, certificate, token, duration, last, failed} {
-		if len(f.samples) == 0 {
-			continue
+	up.write(p, true)
+	first := true
+	for r := range run.reports() {
+		server := servers[0]
+		servers = servers[1:]
+		ids := map[string]bool{}
+		for _, res := range r.Results {
+			status.add(float64(rank(res.Status)-1), "server", server, "check", unique(ids, label(res.ID)))
 		}
-		fmt.Fprintf(&b, "# HELP %s %s\n# TYPE %s gauge\n", f.name, f.help, f.name)
-		for _, s := range f.samples {
-			b.WriteString(f.name + labelsOf(s.labels) + " " + strconv.FormatFloat(s.value, 'f', -1, 64) + "\n")
-		}
+		status.write(p, first && status.n > 0)
+		first = first && status.n == 0
 	}
-	return []byte(b.String()), nil
+	for _, f := range []*family{&phases, &tools, &certificate, &token, &duration, &last, &failed} {
+		f.write(p, true)
+	}
+	return nil
 }
 
 // labelsOf writes labels, whose values are quoted as the format wants it.
@@ -154,6 +167,9 @@ func number(value any) (float64, bool) {
 		return float64(n), true
 	case float64:
 		return n, true
+	case json.RawMessage:
+		var f float64
+		return f, json.Unmarshal(n, &f) == nil
 	case json.Number:
 		f, err := n.Float64()
 		return f, err == nil
@@ -164,6 +180,9 @@ func number(value any) (float64, bool) {
 // moment returns a moment of the data of a check, in seconds since 1970.
 func moment(value any) (float64, bool) {
 	text, ok := value.(string)
+	if raw, packed := value.(json.RawMessage); packed {
+		ok = json.Unmarshal(raw, &text) == nil
+	}
 	if !ok {
 		return 0, false
 	}

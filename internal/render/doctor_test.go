@@ -6,6 +6,7 @@ import (
 	"flag"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -103,7 +104,7 @@ func TestDoctor(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var b bytes.Buffer
-			if err := Doctor(&b, tt.screen, tt.reports, tt.options); err != nil {
+			if err := writeText(&b, tt.screen, tt.reports, tt.options); err != nil {
 				t.Fatal(err)
 			}
 			golden(t, name, b.String())
@@ -126,7 +127,7 @@ func TestDoctor(t *testing.T) {
 // TestDoctorDocument shows the JSON document.
 func TestDoctorDocument(t *testing.T) {
 	var b bytes.Buffer
-	if err := DoctorJSON(&b, Screen{}, DoctorRun{Reports: reports(), Elapsed: 1500 * time.Millisecond}); err != nil {
+	if err := DoctorJSON(&b, Screen{}, DoctorRun{Reports: reportsOf(reports()...), Elapsed: 1500 * time.Millisecond}); err != nil {
 		t.Fatal(err)
 	}
 	golden(t, "doctor.json", b.String())
@@ -135,8 +136,10 @@ func TestDoctorDocument(t *testing.T) {
 // TestTheDoctorDocumentIsWrittenAsAWhole: that it is written a server at a time cannot be told from it, with any number of
 // them, whatever their texts are.
 func TestTheDoctorDocumentIsWrittenAsAWhole(t *testing.T) {
+	list := hostileReports()
+	list[0].Name = "\"servers\": []"
 	hostile := hostileRun()
-	hostile.Reports[0].Name = "\"servers\": []"
+	hostile.Reports = reportsOf(list...)
 	for name, run := range map[string]DoctorRun{"known": knownRun(), "none": {}, "failed": failedRun(), "interrupted": interruptedRun(), "hostile": hostile} {
 		for _, s := range []Screen{{}, {Terminal: true}} {
 			var b, whole bytes.Buffer
@@ -145,7 +148,7 @@ func TestTheDoctorDocumentIsWrittenAsAWhole(t *testing.T) {
 			}
 			doc := doctorAround(run)
 			if d, ok := doc.(doctorDocument); ok {
-				for _, r := range run.Reports {
+				for r := range run.Reports.All() {
 					d.Servers = append(d.Servers, newDoctorServer(r))
 				}
 				doc = d
@@ -181,10 +184,7 @@ func (l *largest) Write(piece []byte) (int, error) {
 
 // TestTheDoctorDocumentIsNeverHeldWhole: of a thousand servers it is written in pieces that hold a few of them.
 func TestTheDoctorDocumentIsNeverHeldWhole(t *testing.T) {
-	run := DoctorRun{}
-	for range 1000 {
-		run.Reports = append(run.Reports, reports()[0])
-	}
+	run := DoctorRun{Reports: reportsOf(slices.Repeat(reports()[:1], 1000)...)}
 	var l largest
 	if err := DoctorJSON(&l, Screen{}, run); err != nil {
 		t.Fatal(err)

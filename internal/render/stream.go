@@ -126,30 +126,50 @@ func (p parted) value() (any, error) {
 	for i, word := range p.words {
 		parts[string(word[1:len(word)-1])] = p.parts[i]
 	}
-	return filled(doc, parts), nil
+	return filled(doc, parts, texts{}), nil
 }
 
 // filled returns a value with the parts in their places.
-func filled(value any, parts map[string]json.RawMessage) any {
+func filled(value any, parts map[string]json.RawMessage, known texts) any {
 	switch v := value.(type) {
 	case string:
 		if raw, ok := parts[v]; ok {
-			return valueOf(raw)
+			return valueOf(raw, known)
 		}
 	case []any:
 		for i := range v {
-			v[i] = filled(v[i], parts)
+			v[i] = filled(v[i], parts, known)
 		}
 	case map[string]any:
 		for key := range v {
-			v[key] = filled(v[key], parts)
+			v[key] = filled(v[key], parts, known)
 		}
 	}
 	return value
 }
 
-// valueOf decodes valid JSON as encoding/json does with UseNumber, with one copy of each text.
-func valueOf(raw []byte) any {
+// texts are keys and texts of a document that may come again: in the report about a thousand servers nearly all do.
+type texts map[string]string
+
+const (
+	// mostTexts are known at most, and longestText is how long they are: what is longer, or comes later, does not come often.
+	mostTexts   = 4096
+	longestText = 256
+)
+
+// one returns the text, or the same one that is known.
+func (t texts) one(text string) string {
+	if known, ok := t[text]; ok {
+		return known
+	}
+	if len(t) < mostTexts && len(text) <= longestText {
+		t[text] = text
+	}
+	return text
+}
+
+// valueOf decodes valid JSON as encoding/json does with UseNumber, with one copy of each text, and of those that are known none.
+func valueOf(raw []byte, known texts) any {
 	raw, _, _ = rawjson.Next(raw)
 	if len(raw) == 0 {
 		return nil
@@ -157,23 +177,23 @@ func valueOf(raw []byte) any {
 	switch raw[0] {
 	case '{':
 		object := map[string]any{}
-		rawjson.Object(raw, func(key string, value []byte) { object[key] = valueOf(value) })
+		rawjson.Object(raw, func(key string, value []byte) { object[known.one(key)] = valueOf(value, known) })
 		return object
 	case '[':
 		array := []any{}
 		for element := range rawjson.Elements(raw) {
-			array = append(array, valueOf(element))
+			array = append(array, valueOf(element, known))
 		}
 		return array
 	case '"':
 		text, _ := rawjson.String(raw)
-		return text
+		return known.one(text)
 	case 't', 'f':
 		return raw[0] == 't'
 	case 'n':
 		return nil
 	}
-	return json.Number(raw)
+	return json.Number(known.one(string(raw)))
 }
 
 // indenter writes JSON that comes in pieces as encoding/json indents it, by two spaces. On a terminal it writes the

@@ -8,14 +8,15 @@ import (
 // xmlText is an XML 1.0 document that is written from its beginning to its end, indented. The standard library's encoder
 // brings the names of all entities of HTML with it, which every command would set up when it starts.
 type xmlText struct {
-	text  strings.Builder
+	p     pen
+	begun bool
 	depth int
 }
 
 // begin opens an element with attributes: names and values in turn.
 func (x *xmlText) begin(name string, attributes ...string) {
 	x.open(name, attributes)
-	x.text.WriteByte('\n')
+	x.p.text("\n")
 	x.depth++
 }
 
@@ -23,31 +24,29 @@ func (x *xmlText) begin(name string, attributes ...string) {
 func (x *xmlText) end(name string) {
 	x.depth--
 	x.indent()
-	x.text.WriteString("</" + name + ">\n")
+	x.p.text("</" + name + ">\n")
 }
 
 // leaf writes an element that holds text and no others.
 func (x *xmlText) leaf(name, text string, attributes ...string) {
 	x.open(name, attributes)
-	x.text.WriteString(escapeXML(text) + "</" + name + ">\n")
+	x.p.text(escapeXML(text) + "</" + name + ">\n")
 }
 
 func (x *xmlText) open(name string, attributes []string) {
-	if x.text.Len() == 0 {
-		x.text.WriteString(`<?xml version="1.0" encoding="UTF-8"?>` + "\n")
+	if !x.begun {
+		x.begun = true
+		x.p.text(`<?xml version="1.0" encoding="UTF-8"?>` + "\n")
 	}
 	x.indent()
-	x.text.WriteString("<" + name)
+	x.p.text("<" + name)
 	for i := 0; i+1 < len(attributes); i += 2 {
-		x.text.WriteString(" " + attributes[i] + `="` + escapeXML(attributes[i+1]) + `"`)
+		x.p.text(" " + attributes[i] + `="` + escapeXML(attributes[i+1]) + `"`)
 	}
-	x.text.WriteByte('>')
+	x.p.text(">")
 }
 
-func (x *xmlText) indent() { x.text.WriteString(strings.Repeat("  ", x.depth)) }
-
-// String returns what was written.
-func (x *xmlText) String() string { return x.text.String() }
+func (x *xmlText) indent() { x.p.text(strings.Repeat("  ", x.depth)) }
 
 // escapeXML returns text as it may stand between tags and in an attribute. Line ends and tabs are written as numbers, since
 // readers of attributes make spaces of them. What XML does not allow at all becomes U+FFFD (XML 1.0, 2.2 and 3.3.3).

@@ -32,7 +32,7 @@ type argumentRule struct {
 }
 
 // argumentRules are the forms. Each is narrow: a normal argument has none of them.
-func argumentRules() []argumentRule {
+var argumentRules = sync.OnceValue(func() []argumentRule {
 	const own = "write the value itself"
 	const quotes = "leave the quotes off there, or use double ones, so that your shell replaces it"
 	rule := func(form, what, file, line string) argumentRule {
@@ -54,7 +54,7 @@ func argumentRules() []argumentRule {
 		placeholder(`(?i)(?:^|[=:/ ])<?(?:your|insert|enter|replace)[-_ ](?:own[-_ ]|the[-_ ]|with[-_ ]|actual[-_ ])?[a-z0-9_ -]*(?:key|token|secret|password|id|url|name|path|dir|directory|host|username|here)(?:$|[>/-])`),
 		placeholder(`(?i)(?:^|[=/])path[/\\]to[/\\]`),
 	}
-}
+})
 
 // codeOptions are the options behind which a program takes text of its own language.
 func codeOptions() []string {

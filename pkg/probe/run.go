@@ -16,7 +16,7 @@ import (
 func Run(ctx context.Context, t *Target, checks []Check) Report {
 	begin := time.Now()
 	defer t.close()
-	report := Report{Name: t.Server.Name, Transport: string(t.Server.Transport), Target: t.Server.RedactedTarget()}
+	report := Report{Name: t.Server.Name, Transport: string(t.Server.Transport), Target: t.Server.RedactedTarget(), Results: make([]Result, 0, len(checks))}
 	blocked := map[string]string{} // a check that others cannot build on → the first broken one in its way
 	broken := ""                   // the check in which the examination ended
 	for _, c := range checks {

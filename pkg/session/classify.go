@@ -174,8 +174,8 @@ type row struct {
 	class, opening Class
 }
 
-// rows returns the table. The first row that fits decides; the last one always fits.
-func rows() []row {
+// rows returns the table, which is made once. The first row that fits decides; the last one always fits.
+var rows = sync.OnceValue(func() []row {
 	status := func(codes ...int) func(seen) bool {
 		return func(s seen) bool { return s.isStatus() && slices.Contains(codes, s.status) }
 	}
@@ -273,7 +273,7 @@ func rows() []row {
 		}, kindSevered, ClassConnect, ""},
 		{"undecodable", "an answer that the SDK cannot use", func(seen) bool { return true }, kindProtocol, ClassProtocol, ""},
 	}
-}
+})
 
 // isStatus reports whether the answer was an HTTP status without a JSON-RPC response of the request's own.
 func (s seen) isStatus() bool { return s.fault != nil && s.fault.Kind == transport.KindStatus }

@@ -11,6 +11,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/mcpctl/mcpctl/internal/oauth"
 	"github.com/mcpctl/mcpctl/internal/transport"
@@ -37,8 +38,8 @@ type stranger struct {
 // cloudflareOnly are the statuses that only Cloudflare uses, of a server that it did not get to.
 func cloudflareOnly() []int { return []int{520, 521, 522, 523, 525, 526, 530} }
 
-// strangers returns the table.
-func strangers() []stranger {
+// strangers returns the table, which is made once.
+var strangers = sync.OnceValue(func() []stranger {
 	denied := []int{http.StatusUnauthorized, http.StatusForbidden}
 	return []stranger{
 		{
@@ -154,7 +155,7 @@ func strangers() []stranger {
 			do:     "activate the plugin with the MCP server, and compare the path with the one that it shows",
 		},
 	}
-}
+})
 
 // strangerOf returns the row that an answer fits, nil if none does.
 func strangerOf(f *transport.Fault) *stranger {

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/mcpctl/mcpctl/internal/transport"
 	"github.com/mcpctl/mcpctl/pkg/config"
@@ -88,13 +89,14 @@ func (s symptom) said(r remains, line string, match []int) (means, do string) {
 	return fill(s.means), fill(s.do)
 }
 
-// symptoms returns the table. Where two rows know a line, the first one counts.
-func symptoms() []symptom {
+// symptoms returns the table. Where two rows know a line, the first one counts. It is made once: to compile an expression takes
+// longer than to look for it.
+var symptoms = sync.OnceValue(func() []symptom {
 	return slices.Concat(
 		protocolSymptoms(), builtForSymptoms(), managerSymptoms(), languageSymptoms(), accessSymptoms(),
 		pythonSymptoms(), nodeSymptoms(), packageSymptoms(), containerSymptoms(), networkSymptoms(), systemSymptoms(), argumentSymptoms(), endings(),
 	)
-}
+})
 
 const (
 	moveOn     = "run the command by hand to see what it says"
@@ -392,7 +394,8 @@ func containerSymptoms() []symptom {
 }
 
 // networkSymptoms are of servers that do not reach what they need: a service, a database, the API they are made for.
-func networkSymptoms() []symptom {
+// They are made once: answers are looked through for them, too.
+var networkSymptoms = sync.OnceValue(func() []symptom {
 	const host = `(?P<host>[\w-]+(?:\.[\w-]+)*)`
 	const peer = `(?P<peer>\[[0-9a-fA-F:]+\]:\d+|::[0-9a-fA-F:]*:\d{2,5}|[\w.-]+:\d+)`
 	const reach = "see that this machine reaches it; behind a proxy, it has to use the proxy too (HTTPS_PROXY is passed on)"
@@ -436,7 +439,7 @@ func networkSymptoms() []symptom {
 			do:    "name the certificate authority in its env: NODE_EXTRA_CA_CERTS for Node.js, SSL_CERT_FILE for Python and others; a proxy of a company has one of its own",
 		},
 	}
-}
+})
 
 // reachesNothing reports whether a server says in an error that it did not reach what it needs itself.
 func reachesNothing(message string) bool {

@@ -111,8 +111,10 @@ func (s *Session) Visit(ctx context.Context, v Visit) (Reply, error) {
 	st := ex.State()
 	if st.Answered {
 		reply.Status, reply.Result, reply.RPC = st.Status, st.Result, answeredError(st.Error)
-		e := classify(evidence{server: s.server, method: v.Method, state: st, opened: true, legacy: s.legacy()})
-		reply.Lost = st.Error != nil && (e.kind == kindExpired || e.kind == kindUncertain)
+		if st.Error != nil {
+			e := classify(evidence{server: s.server, method: v.Method, state: st, opened: true, legacy: s.legacy()})
+			reply.Lost = e.kind == kindExpired || e.kind == kindUncertain
+		}
 		return reply, nil
 	}
 	if err == nil {
