@@ -625,7 +625,7 @@ func parseLine(line []byte) ([]lineMessage, bool) {
 		if !ok {
 			return nil, false
 		}
-		for _, m := range splitBatch(value) {
+		for m := range splitBatch(value) {
 			e, ok := parseEnvelope(m)
 			if !ok {
 				return nil, false
