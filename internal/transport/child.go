@@ -817,6 +817,13 @@ func (k *Child) outputEnded(err error) {
 	case <-k.exited:
 		k.lastWords()
 	case <-timer.C:
+		if k.group.ending() { // and only the machine is late
+			select {
+			case <-k.exited:
+				k.lastWords()
+			case <-k.closed:
+			}
+		}
 	case <-k.closed:
 	}
 	k.die(&Fault{Kind: KindExit})
