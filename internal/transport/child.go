@@ -457,23 +457,31 @@ func (k *Child) wait() {
 	close(k.exited)
 
 	// What the child wrote before its end is still to be read. If a grandchild keeps the pipe open, it is not waited for.
-	timer := time.NewTimer(drainAfterExit)
-	defer timer.Stop()
-	select {
-	case <-k.dead:
-	case <-timer.C:
+	if !k.drains(k.dead, nil) {
 		k.die(&Fault{Kind: KindExit})
 	}
 }
 
 // lastWords waits a moment for the end of standard error, which usually names the cause.
-func (k *Child) lastWords() {
+func (k *Child) lastWords() { k.drains(k.quiet, k.closed) }
+
+// drains waits a moment for the end of an output whose process has ended, and reports whether it came. Where nobody is left that
+// could hold the pipe open, only the machine is late: then it gets more. It is not waited for when nobody wants to know.
+func (k *Child) drains(end, unwanted <-chan struct{}) bool {
 	timer := time.NewTimer(drainAfterExit)
 	defer timer.Stop()
-	select {
-	case <-k.quiet:
-	case <-timer.C:
-	case <-k.closed:
+	for more := true; ; more = false {
+		select {
+		case <-end:
+			return true
+		case <-unwanted:
+			return false
+		case <-timer.C:
+		}
+		if !more || k.group.alive() {
+			return false
+		}
+		timer.Reset(drainAtEnd)
 	}
 }
 
