@@ -131,6 +131,8 @@ type Child struct {
 	// Late is set when the response to a request came that had been given up just before, and Endless when such a one came
 	// without an end of its line.
 	Late, Endless atomic.Bool
+	// Left is set when its input was ended while it lived: what became of it then was not its own doing.
+	Left atomic.Bool
 	// Echoes is set when the child has sent an initialize request: only a client does that, so it sends back what it gets.
 	Echoes atomic.Bool
 
@@ -930,6 +932,7 @@ func (c *childConn) SessionID() string { return "" }
 // Close is called by the SDK. The child is ended by [Child.Stop]; here its input ends, which lets it go by itself.
 func (c *childConn) Close() error {
 	c.once.Do(func() {
+		c.k.Left.Store(c.k.Fault() == nil && c.k.Exit() == nil)
 		_ = c.k.stdin.Close()
 		close(c.closed)
 	})

@@ -92,3 +92,27 @@ func TestAnEndIsKnownBeforeItIsWaitedFor(t *testing.T) {
 		}
 	}
 }
+
+// TestWhatAChildDoesWithoutItsInputIsNotItsOwnDoing shows that a child that lived when its input was ended is told from one that
+// had ended before, also when both are gone.
+func TestWhatAChildDoesWithoutItsInputIsNotItsOwnDoing(t *testing.T) {
+	for script, want := range map[string]bool{"read -r line; exit 0": true, "exit 0": false} {
+		k, err := StartChild(Command{Path: "/bin/sh", Args: []string{"-c", script}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		conn, err := k.Connect(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !want {
+			<-k.Dead()
+		}
+		_ = conn.Close()
+		<-k.Dead()
+		if k.Left.Load() != want {
+			t.Errorf("%s: left is %t", script, !want)
+		}
+		k.Stop(t.Context(), HastyGrace)
+	}
+}
