@@ -156,6 +156,7 @@ func (b bounds) each(numbers []int, rests func(late time.Duration) bool, look fu
 func whenItWaits(rests func(late time.Duration) bool, leave func()) (stop func()) {
 	var mu sync.Mutex
 	var timer *time.Timer
+	stopped := false
 	step, rested := lookAgain, 0
 	if rests == nil {
 		step = slowAfter
@@ -167,6 +168,9 @@ func whenItWaits(rests func(late time.Duration) bool, leave func()) (stop func()
 	timer = time.AfterFunc(step, func() {
 		mu.Lock()
 		defer mu.Unlock()
+		if stopped {
+			return
+		}
 		now := time.Now()
 		late := now.Sub(due)
 		if rested++; rests == nil || !rests(late) {
@@ -179,7 +183,12 @@ func whenItWaits(rests func(late time.Duration) bool, leave func()) (stop func()
 		due = now.Add(step)
 		timer.Reset(step)
 	})
-	return func() { timer.Stop() }
+	return func() {
+		mu.Lock() // a look that is under way would begin another
+		defer mu.Unlock()
+		stopped = true
+		timer.Stop()
+	}
 }
 
 // machineRests returns what reports whether the processors have less to do than they can, at a moment when what was due is so

@@ -560,7 +560,7 @@ func systemSymptoms() []symptom {
 			id: "rights", about: "something that it may not do",
 			text: lazily(`PermissionError: \[Errno 13\] Permission denied: '(?P<path>[^']+)'|EACCES: permission denied, \w+ '(?P<path>[^']+)'|open (?P<path>\S+): permission denied|(?P<path>/[^\s:]+): Permission denied$`),
 			says: func(_ remains, part func(string) string) (string, string) {
-				return "it may not use " + part("path"), "change the permissions, or the path: ls -l " + part("path")
+				return "it may not use " + part("path"), "change the permissions, or the path: ls -l " + config.Quote(part("path"))
 			},
 		},
 		{
@@ -641,7 +641,7 @@ func argumentSymptoms() []symptom {
 					return "", ""
 				}
 				return "it says that it serves HTTP at " + address,
-					"start it by itself and use its URL in place of the command: mcpctl doctor " + endpointOf(address) + "; or start it with its option for stdio"
+					"start it by itself and use its URL in place of the command: mcpctl doctor " + config.Quote(endpointOf(address)) + "; or start it with its option for stdio"
 			},
 		},
 	}
@@ -702,7 +702,7 @@ func endings() []symptom {
 		{
 			id: "bridge", about: "a bridge to a server elsewhere", fits: func(r remains) bool { return bridged(r.server) != "" },
 			says: func(r remains, _ func(string) string) (string, string) {
-				return "it is a bridge to " + bridged(r.server) + ", and did not get through", "look at that server without the bridge: mcpctl doctor " + bridged(r.server)
+				return "it is a bridge to " + bridged(r.server) + ", and did not get through", "look at that server without the bridge: mcpctl doctor " + config.Quote(bridged(r.server))
 			},
 		},
 		{

@@ -236,6 +236,10 @@ func seenSymptoms() []seenSymptom {
 		{row: "late", exit: alive, late: true, do: []string{"PYTHONUNBUFFERED"}},
 		{row: "garbled", wrote: "{\x00\"\x00j\x00s\x00o\x00n\x00", exit: alive, means: []string{"UTF-16"}},
 		{row: "", wrote: "INFO starting, workspace is /srv", exit: alive},
+		// A command that is to be typed is typed as it is.
+		{row: "http-server", wrote: "Server listening on http://localhost:3000/mcp?a=1&b=`id`", exit: alive, do: []string{"mcpctl doctor 'http://localhost:3000/mcp?a=1&b=`id`';"}},
+		{row: "bridge", wrote: "no luck", server: config.Server{Command: "mcp-remote", Args: []string{"http://127.0.0.1:1/mcp?a=1&b=2"}}, do: []string{"mcpctl doctor 'http://127.0.0.1:1/mcp?a=1&b=2'"}},
+		{row: "rights", wrote: "PermissionError: [Errno 13] Permission denied: '/srv/my notes'", do: []string{"ls -l '/srv/my notes'"}},
 		// What sounds like a symptom, and proves nothing.
 		{row: "", wrote: "  File \"/srv/a.py\", line 3\n    x = 0123\n           ^\nSyntaxError: invalid token"},
 		{row: "", wrote: "config.toml:3: unknown token ]"},
