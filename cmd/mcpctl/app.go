@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"log/slog"
+	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -126,7 +127,7 @@ func run(ctx context.Context, p process) int {
 		return completeLine(ctx, p)
 	}
 	a := newApp(p)
-	a.io.Out, a.io.Err = output{&interruptible{ctx: ctx, w: p.io.Out}}, &interruptible{ctx: ctx, w: p.io.Err}
+	a.io.Out, a.io.Err = output{newInterruptible(ctx, p.io.Out)}, newInterruptible(ctx, p.io.Err)
 	a.keyring = newKeyringReader(ctx, p.readKeyring)
 	a.hideSecretWords()
 	root := newRootCmd(a)
@@ -249,20 +250,51 @@ func (o output) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// stuckWrite is how long a write may go on after Ctrl-C: one that somebody reads is over in less.
-const stuckWrite = 200 * time.Millisecond
+const (
+	// stuckWrite is how long a write may go on after Ctrl-C: one that somebody reads is over in less.
+	stuckWrite = 200 * time.Millisecond
+	// stuckPiece is how much is written at a time then: whoever reads slowly, reads.
+	stuckPiece = 4 << 10
+)
 
 // interruptible is a stream whose writes end with a context: a pipe that nobody reads, and a terminal that was stopped,
 // would keep us for ever. A write that is left behind ends with the process, and nothing follows it.
 type interruptible struct {
 	ctx context.Context //nolint:containedctx // the life of the run
 	w   io.Writer
+	// file is set for a file on a disk, which keeps nobody, and is slow at times.
+	file bool
 
 	stuck atomic.Bool
 }
 
+func newInterruptible(ctx context.Context, w io.Writer) *interruptible {
+	o := &interruptible{ctx: ctx, w: w}
+	if f, ok := w.(*os.File); ok {
+		info, err := f.Stat()
+		o.file = err == nil && info.Mode().IsRegular()
+	}
+	return o
+}
+
 // Write writes p, or as much of it as is taken until the context ends.
-func (o *interruptible) Write(p []byte) (int, error) {
+func (o *interruptible) Write(p []byte) (written int, err error) {
+	if o.file {
+		return o.w.Write(p)
+	}
+	for {
+		piece := p[written:]
+		if o.ctx.Err() != nil {
+			piece = piece[:min(len(piece), stuckPiece)]
+		}
+		n, err := o.write(piece)
+		if written += n; err != nil || written == len(p) {
+			return written, err
+		}
+	}
+}
+
+func (o *interruptible) write(p []byte) (int, error) {
 	if o.stuck.Load() {
 		return 0, o.ctx.Err()
 	}

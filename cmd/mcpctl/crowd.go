@@ -196,6 +196,7 @@ func (p *pace) slow() time.Duration {
 func whenItWaits(rests func(late time.Duration) bool, slow func() time.Duration, leave func()) (stop func()) {
 	var mu sync.Mutex
 	var timer *time.Timer
+	stopped := false
 	step, rested := lookAgain, 0
 	if rests == nil {
 		step, slow = slowAfter, func() time.Duration { return slowAfter }
@@ -207,6 +208,9 @@ func whenItWaits(rests func(late time.Duration) bool, slow func() time.Duration,
 	timer = time.AfterFunc(step, func() {
 		mu.Lock()
 		defer mu.Unlock()
+		if stopped {
+			return
+		}
 		now := time.Now()
 		late := now.Sub(due)
 		if rested++; rests == nil || !rests(late) {
@@ -219,7 +223,12 @@ func whenItWaits(rests func(late time.Duration) bool, slow func() time.Duration,
 		due = now.Add(step)
 		timer.Reset(step)
 	})
-	return func() { timer.Stop() }
+	return func() {
+		mu.Lock() // a look that is under way would begin another
+		defer mu.Unlock()
+		stopped = true
+		timer.Stop()
+	}
 }
 
 // machineRests returns what reports whether the processors have less to do than they can, at a moment when what was due is so

@@ -170,6 +170,34 @@ func TestARestIsWhenNothingWaitsForAProcessor(t *testing.T) {
 	}
 }
 
+// TestNobodyLooksOnAfterTheStop, also if that comes in the middle of a look.
+func TestNobodyLooksOnAfterTheStop(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		looking, goOn := make(chan struct{}, 100), make(chan struct{})
+		stop := whenItWaits(func(time.Duration) bool {
+			looking <- struct{}{}
+			<-goOn
+			return false
+		}, new(pace).slow, func() { t.Error("the place was given up") })
+		<-looking
+		stopped := make(chan struct{})
+		go func() {
+			defer close(stopped)
+			stop()
+		}()
+		for range 1000 { // it is under way, or waits for the look
+			runtime.Gosched()
+		}
+		close(goOn)
+		<-stopped
+		time.Sleep(2 * slowAfter)
+		if len(looking) > 0 {
+			t.Errorf("%d looks after the stop", len(looking))
+		}
+	})
+}
+
 // TestQuickServersAreNeverMoreThanThePlaces: and commands have places of their own.
 func TestQuickServersAreNeverMoreThanThePlaces(t *testing.T) {
 	t.Parallel()

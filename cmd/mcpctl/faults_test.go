@@ -139,7 +139,7 @@ type faultResult struct {
 	job  faultJob
 	code int
 	line string // the first line of the failure, or else of the warnings
-	slow bool   // it took too long, and nothing else is known
+	slow bool   // it was held up, and nothing else is known
 }
 
 // TestFaults runs the commands on every fault of the laboratory: their exit codes, classes and words, what the servers
@@ -388,8 +388,9 @@ func onTheWay() *regexp.Regexp {
 	return regexp.MustCompile(`(?m)^mcpctl: note: .*(; waiting [\d.]+ s(, as it asks)?| so far)\n`)
 }
 
-// runFault runs one job and checks everything that can be seen of it. A command that took too long may have been held up
-// by others, so that is a failure only if it ran alone.
+// runFault runs one job and checks everything that can be seen of it. A command that took too long, or that did not end its
+// session in the seconds that there are for that, may have been kept from it by others, so that is a failure only if it ran
+// alone.
 func runFault(t *testing.T, j faultJob, alone bool) *faultResult {
 	t.Helper()
 	dir := t.TempDir()
@@ -399,6 +400,10 @@ func runFault(t *testing.T, j faultJob, alone bool) *faultResult {
 
 	if !alone && o.took > j.bound() {
 		t.Logf("it took %s, and has to show that it can do with %s", o.took, j.bound())
+		return &faultResult{job: j, slow: true}
+	}
+	if !alone && s.sessions() != 0 && !j.run.undeleted {
+		t.Log("it left its session, and has to show that it can end it in the moment that there is for that")
 		return &faultResult{job: j, slow: true}
 	}
 	j.checkOutcome(t, s, o)
@@ -567,6 +572,14 @@ func (j faultJob) checkServer(t *testing.T, s *faultServer, o outcome) {
 	if stats.SessionsLive != 0 && !r.undeleted {
 		t.Errorf("%d of %d sessions left at the server", stats.SessionsLive, stats.SessionsIssued)
 	}
+}
+
+// sessions returns how many sessions are left at the server. Over stdio there are none.
+func (s *faultServer) sessions() int {
+	if s.http == nil {
+		return 0
+	}
+	return s.http.Stats().SessionsLive
 }
 
 // events returns what the server logged.

@@ -306,9 +306,8 @@ func (a *app) maskSecretsOf(server config.Server) {
 		value, _ := a.lookup(name)
 		return value, true
 	}
-	if _, secrets, err := server.Expand(env); err == nil {
-		a.redact.Add(secrets...)
-	}
+	_, secrets, _ := server.Expand(env) // what is wrong with it is no matter of its log
+	a.redact.Add(secrets...)
 }
 
 // logHint returns the line to type for all that a server wrote to its standard error, "" if it is not kept, or if what is

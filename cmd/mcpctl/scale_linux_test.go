@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -13,6 +14,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"go.uber.org/goleak"
 
 	"github.com/mcpctl/mcpctl/internal/farm"
 )
@@ -209,6 +212,57 @@ func TestServersUnderWayTakeLittleMemory(t *testing.T) {
 		t.Logf("%s: %d MiB with %d at a time, %d MiB with %d", c.kind, a>>10, few, b>>10, many)
 		if each := (b - a) / (many - few); each > c.most {
 			t.Errorf("%s: each server takes %d KiB, want at most %d", c.kind, each, c.most)
+		}
+	}
+}
+
+// TestNothingIsLeftOfManyServersInTheMiddle: when many servers are looked at and somebody interrupts it, there is a whole document
+// all the same, and no goroutine or connection is left, while the servers are still there.
+func TestNothingIsLeftOfManyServersInTheMiddle(t *testing.T) {
+	const n, enough = 400, 100
+	f := newFarm(t, farm.Options{Kind: func(int) farm.Kind { return farm.Hanging }, Ports: 8})
+	file, err := f.Configure(n, "connect_timeout: 60s")
+	if err != nil {
+		t.Fatal(err)
+	}
+	report := filepath.Join(t.TempDir(), "report.json")
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	for _, words := range [][]string{{"list", "--check", "-o", "json"}, {"doctor", "--report", "json=" + report}} {
+		before := goleak.IgnoreCurrent()
+		f.Reset()
+		ctx, cancel := context.WithCancel(t.Context())
+		over := make(chan struct{})
+		go func() { // until enough requests are on their way
+			defer close(over)
+			defer cancel()
+			for f.Counts().Requests < enough && ctx.Err() == nil {
+				<-tick.C
+			}
+		}()
+		code, out, _ := runHere(ctx, t, "", append(words, "--config", file)...)
+		cancel()
+		<-over
+		if words[0] == "doctor" {
+			written, err := os.ReadFile(report)
+			if err != nil {
+				t.Error(err)
+			}
+			out = string(written)
+		}
+		if code != codeInterrupted || !json.Valid([]byte(out)) || !strings.Contains(out, `"class": "interrupted"`) {
+			t.Errorf("%v: exit code %d, %d bytes: %.300s", words, code, len(out), out)
+		}
+		end := time.After(soon) // the server learns of it a moment later
+		for f.Counts().Open > 0 {
+			select {
+			case <-tick.C:
+			case <-end:
+				t.Fatalf("%v: %d connections are left", words, f.Counts().Open)
+			}
+		}
+		if err := goleak.Find(before); err != nil {
+			t.Errorf("%v: %v", words, err)
 		}
 	}
 }

@@ -103,8 +103,8 @@ func httpStatusCases() []Case {
 			Source:  "awslabs/mcp#2949",
 			Symptom: "initialize works, tools/list gets 429 and the server is marked failed.",
 			Cause:   "Strict rate limit; the client does not honour Retry-After.",
-			Repro: `A JSON-RPC request less than 1.5 s after the last accepted one gets 429, Retry-After: 2, body
-			with both result null and error -32004. Notifications and server/discover are not counted.`,
+			Repro: `Each JSON-RPC request after an accepted one gets 429, Retry-After: 2, body with both result null
+			and error -32004, until 1.5 s after the first of them. Notifications and server/discover are not counted.`,
 			Right: "Waits Retry-After and repeats (429 means not executed). Keeps the number of requests small.",
 			Exit:  "ok; a call takes a few seconds.",
 			http:  httpFault{request: rateLimit},
@@ -515,15 +515,22 @@ func warmingUp(x *exchange) bool {
 	return true
 }
 
-// rateLimit refuses a request that comes too soon after the last one it accepted.
+// rateLimit refuses each request that follows one it accepted, until a moment after it has refused the first: however slow the
+// client is.
 func rateLimit(x *exchange) bool {
 	if x.m == nil || !x.m.isRequest() || x.rpc() == "server/discover" {
 		return false
 	}
 	x.s.mu.Lock()
-	accept := time.Since(x.s.marks["request"]) > 1500*time.Millisecond
-	if accept {
-		x.s.marks["request"] = time.Now()
+	_, later := x.s.marks["accepted"]
+	refused, waited := x.s.marks["refused"]
+	accept := !later || waited && time.Since(refused) > 1500*time.Millisecond
+	switch {
+	case accept:
+		x.s.marks["accepted"] = time.Now()
+		delete(x.s.marks, "refused")
+	case !waited:
+		x.s.marks["refused"] = time.Now()
 	}
 	x.s.mu.Unlock()
 	if accept {

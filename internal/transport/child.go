@@ -131,6 +131,8 @@ type Child struct {
 	// Late is set when the response to a request came that had been given up just before, and Endless when such a one came
 	// without an end of its line.
 	Late, Endless atomic.Bool
+	// Left is set when its input was ended while it lived: what became of it then was not its own doing.
+	Left atomic.Bool
 	// Echoes is set when the child has sent an initialize request: only a client does that, so it sends back what it gets.
 	Echoes atomic.Bool
 
@@ -457,23 +459,31 @@ func (k *Child) wait() {
 	close(k.exited)
 
 	// What the child wrote before its end is still to be read. If a grandchild keeps the pipe open, it is not waited for.
-	timer := time.NewTimer(drainAfterExit)
-	defer timer.Stop()
-	select {
-	case <-k.dead:
-	case <-timer.C:
+	if !k.drains(k.dead, nil) {
 		k.die(&Fault{Kind: KindExit})
 	}
 }
 
 // lastWords waits a moment for the end of standard error, which usually names the cause.
-func (k *Child) lastWords() {
+func (k *Child) lastWords() { k.drains(k.quiet, k.closed) }
+
+// drains waits a moment for the end of an output whose process has ended, and reports whether it came. Where nobody is left that
+// could hold the pipe open, only the machine is late: then it gets more. It is not waited for when nobody wants to know.
+func (k *Child) drains(end, unwanted <-chan struct{}) bool {
 	timer := time.NewTimer(drainAfterExit)
 	defer timer.Stop()
-	select {
-	case <-k.quiet:
-	case <-timer.C:
-	case <-k.closed:
+	for more := true; ; more = false {
+		select {
+		case <-end:
+			return true
+		case <-unwanted:
+			return false
+		case <-timer.C:
+		}
+		if !more || k.group.alive() {
+			return false
+		}
+		timer.Reset(drainAtEnd)
 	}
 }
 
@@ -625,7 +635,7 @@ func parseLine(line []byte) ([]lineMessage, bool) {
 		if !ok {
 			return nil, false
 		}
-		for _, m := range splitBatch(value) {
+		for m := range splitBatch(value) {
 			e, ok := parseEnvelope(m)
 			if !ok {
 				return nil, false
@@ -817,6 +827,13 @@ func (k *Child) outputEnded(err error) {
 	case <-k.exited:
 		k.lastWords()
 	case <-timer.C:
+		if k.group.ending() { // and only the machine is late
+			select {
+			case <-k.exited:
+				k.lastWords()
+			case <-k.closed:
+			}
+		}
 	case <-k.closed:
 	}
 	k.die(&Fault{Kind: KindExit})
@@ -915,6 +932,7 @@ func (c *childConn) SessionID() string { return "" }
 // Close is called by the SDK. The child is ended by [Child.Stop]; here its input ends, which lets it go by itself.
 func (c *childConn) Close() error {
 	c.once.Do(func() {
+		c.k.Left.Store(c.k.Fault() == nil && c.k.Exit() == nil)
 		_ = c.k.stdin.Close()
 		close(c.closed)
 	})

@@ -57,6 +57,24 @@ func runsInGroup(pgid int) bool {
 	return false
 }
 
+// ending reports whether the leader is known to be on its way out, or to be gone and not waited for yet. In doubt it is not.
+func (g *group) ending() bool {
+	if runtime.GOOS != "linux" {
+		return false
+	}
+	stat, err := os.ReadFile("/proc/" + strconv.Itoa(g.pgid) + "/stat")
+	if err != nil {
+		return errors.Is(err, os.ErrNotExist) || errors.Is(err, syscall.ESRCH)
+	}
+	const state, flags, exiting = 0, 6, 0x4 // PF_EXITING, of the kernel's sched.h; behind the name as in runsInGroup
+	fields := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:])
+	if len(fields) <= flags {
+		return false
+	}
+	n, err := strconv.ParseUint(string(fields[flags]), 10, 64)
+	return fields[state][0] == 'Z' || fields[state][0] == 'X' || err == nil && n&exiting != 0
+}
+
 func (g *group) terminate() { _ = syscall.Kill(-g.pgid, syscall.SIGTERM) }
 
 func (g *group) kill() { _ = syscall.Kill(-g.pgid, syscall.SIGKILL) }

@@ -61,6 +61,9 @@ func (g *group) alive() bool {
 	return err == nil && info.ActiveProcesses > 0
 }
 
+// ending reports whether the process is known to be on its way out: that cannot be seen.
+func (g *group) ending() bool { return false }
+
 // terminate has no gentle form for a process without a window: the end of standard input was the gentle one.
 func (g *group) terminate() { g.kill() }
 

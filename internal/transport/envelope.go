@@ -3,6 +3,8 @@ package transport
 import (
 	"bytes"
 	"encoding/json"
+	"iter"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -105,16 +107,12 @@ func withID(message []byte, id json.RawMessage) []byte {
 
 // splitBatch returns the messages of a JSON array, or the message itself. Batches were part of the specification
 // 2025-03-26 only; some servers still wrap single messages.
-func splitBatch(data []byte) []json.RawMessage {
+func splitBatch(data []byte) iter.Seq[[]byte] {
 	data = trimMessage(data)
 	if len(data) == 0 || data[0] != '[' || !rawjson.Valid(data) {
-		return []json.RawMessage{data}
+		return slices.Values([][]byte{data})
 	}
-	batch := []json.RawMessage{}
-	for m := range rawjson.Elements(data) {
-		batch = append(batch, m)
-	}
-	return batch
+	return rawjson.Elements(data)
 }
 
 // largeResult is how large a result must be so that the SDK is not given it, in bytes. What it makes of a smaller one

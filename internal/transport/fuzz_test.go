@@ -134,6 +134,7 @@ func FuzzSSE(f *testing.F) {
 	f.Add([]byte(": comment\r\n\r\ndata: a\r\rdata:b\n\rdata\n\n"), uint8(2))
 	f.Add([]byte("\xef\xbb\xbfid\nid: \x00\nevent\n\ndata:  two spaces\n\ndata: no end"), uint8(200))
 	f.Add([]byte("data: "+strings.Repeat("long ", 40)+"\n\n"), uint8(16))
+	f.Add([]byte("data: []\n\nid: 1\ndata: [{},\ndata: [{}], {\"a\": 1}]\n\n"), uint8(200))
 	f.Fuzz(func(t *testing.T, text []byte, size uint8) {
 		const limit = 128
 		out, events, end := readEvents(text, int(size)+1, limit)

@@ -135,7 +135,7 @@ func (x *roundTrip) wholeAnswer(resp *http.Response) (*http.Response, error) {
 	if b := trimMessage(data); len(b) > 0 && b[0] == '[' {
 		x.h.Odd.note(OddBatch, "the response to %s stands in an array", x.msg.Method)
 	}
-	for _, m := range splitBatch(data) {
+	for m := range splitBatch(data) {
 		e, ok := parseEnvelope(m)
 		if !ok {
 			continue
@@ -202,7 +202,7 @@ func (x *roundTrip) stream(resp *http.Response, own string) {
 			dropped = dropped.or(ev)
 			return ev, false, nil
 		}
-		data := splitBatch(ev.data)[0]
+		data := trimMessage(ev.data)
 		e, ok := parseEnvelope(data)
 		if !ok {
 			dropped = dropped.or(ev)
@@ -338,7 +338,7 @@ func (x *roundTrip) listening(resp *http.Response) (*http.Response, error) {
 // heard takes note of what has come on a stream that no request waits for, and returns it as the SDK gets it, ok false for
 // what is no message.
 func (h *HTTP) heard(event []byte) (data []byte, ok bool) {
-	data = splitBatch(event)[0]
+	data = trimMessage(event)
 	e, ok := parseEnvelope(data)
 	if !ok {
 		return nil, false

@@ -85,6 +85,9 @@ func TestAnswers(t *testing.T) {
 		"stream, no last line": {200, "text/event-stream", "data: " + good, `{"n":12345678901234567890}`, ""},
 		"stream, DONE":         {200, "text/event-stream", "data: [DONE]\n\ndata: " + good + "\n\n", `{"n":12345678901234567890}`, ""},
 		"stream, other event":  {200, "text/event-stream", "event: ping\ndata: now\n\ndata: " + good + "\n\n", `{"n":12345678901234567890}`, ""},
+		"stream, empty batch":  {200, "text/event-stream", "data: []\n\ndata: " + good + "\n\n", `{"n":12345678901234567890}`, ""},
+		"stream, batch of one": {200, "text/event-stream", "data: [" + good + "]\n\n", `{"n":12345678901234567890}`, ""},
+		"stream, batch":        {200, "text/event-stream", `data: [1,{"jsonrpc":"2.0","method":"n"},` + good + "]\n\n", `{"n":12345678901234567890}`, ""},
 		"stream, bare field":   {200, "text/event-stream", "nonsense\ndata: " + good + "\n\n", `{"n":12345678901234567890}`, ""},
 	} {
 		t.Run(name, func(t *testing.T) {

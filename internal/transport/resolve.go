@@ -228,6 +228,9 @@ func dialAny(ctx context.Context, d *net.Dialer, network, port string, addrs []s
 // dialEach tries addresses one after the other, each for its share of the time. The error is that of the first.
 func dialEach(ctx context.Context, d *net.Dialer, network, port string, addrs []string) (net.Conn, error) {
 	var firstErr error
+	if len(addrs) == 0 {
+		return nil, &net.OpError{Op: "dial", Net: network, Err: errors.New("the host has no address")}
+	}
 	for i, addr := range addrs {
 		part, cancel := ctx, context.CancelFunc(func() {})
 		if deadline, ok := ctx.Deadline(); ok && i < len(addrs)-1 {

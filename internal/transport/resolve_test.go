@@ -197,3 +197,12 @@ func TestTheOtherFamilyIsTriedWhenTheFirstFails(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestAHostWithoutAddresses is a failure, and no connection.
+func TestAHostWithoutAddresses(t *testing.T) {
+	t.Parallel()
+	names := &Names{Lookup: func(context.Context, string) ([]string, error) { return nil, nil }}
+	if conn, err := names.DialContext(t.Context(), "tcp", "empty.test:80"); err == nil || netKind(err) != KindDial {
+		t.Errorf("%v, %v", conn, err)
+	}
+}

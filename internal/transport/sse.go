@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"io"
 	"slices"
+
+	"github.com/mcpctl/mcpctl/internal/rawjson"
 )
 
 // sseBody reads a server-sent event stream and gives it on event by event in the plainest form: one event a Read, LF
@@ -25,8 +27,11 @@ type sseBody struct {
 	done    *bool // set by onEvent when no further event is wanted; nil if all are
 	// tooLarge is the message that is given out in place of one over the limit, before the stream ends; nil for none.
 	tooLarge []byte
-	afterCR  bool   // the line before ended with CR: an LF that follows belongs to it
-	ignored  []byte // the beginning of the first line that is no field of an event, nil if there was none
+	// batch is what is left of a list of messages, and batchName the name of the event that it came in.
+	batch     []byte
+	batchName string
+	afterCR   bool   // the line before ended with CR: an LF that follows belongs to it
+	ignored   []byte // the beginning of the first line that is no field of an event, nil if there was none
 }
 
 type sseEvent struct {
@@ -55,7 +60,7 @@ func (b *sseBody) Read(p []byte) (int, error) {
 		if b.err != nil {
 			return 0, b.err
 		}
-		ev, err := b.next()
+		ev, err := b.message()
 		if err != nil {
 			b.err = err
 			b.onEnd(err)
@@ -81,6 +86,34 @@ func (b *sseBody) Read(p []byte) (int, error) {
 }
 
 func (b *sseBody) Close() error { return b.src.Close() }
+
+// message returns the next event, with one message in it at most: a batch becomes an event for each of its messages. An array
+// without any is left as it is.
+func (b *sseBody) message() (sseEvent, error) {
+	if m := b.unpacked(); m != nil {
+		return sseEvent{name: b.batchName, data: m}, nil
+	}
+	ev, err := b.next()
+	if text := trimMessage(ev.data); err == nil && len(text) > 0 && text[0] == '[' && rawjson.Valid(text) {
+		b.batch, b.batchName = text[1:len(text)-1], ev.name
+		if m := b.unpacked(); m != nil {
+			ev.data = m
+		}
+	}
+	return ev, err
+}
+
+// unpacked takes the next message out of the batch, nil if there is none.
+func (b *sseBody) unpacked() []byte {
+	for len(b.batch) > 0 {
+		value, rest, _ := rawjson.Next(b.batch)
+		b.batch = bytes.TrimPrefix(bytes.TrimSpace(rest), []byte(","))
+		if len(value) > 0 && value[0] == '{' {
+			return value
+		}
+	}
+	return nil
+}
 
 // next reads up to the next blank line.
 func (b *sseBody) next() (sseEvent, error) {

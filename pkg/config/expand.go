@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -133,8 +134,8 @@ func (e *UnsetError) mixed() string {
 // the keyring is not looked into again. A leading ~ in command, args, cwd, the files of tls and the private key becomes
 // the home directory. Expand also returns the secrets it met, which must be masked in whatever is shown: values of
 // headers, env and oauth whose name looks secret or which came from a variable, what came from a file or the keyring
-// wherever it stands, URL query values with a secret-looking name, the password of the proxy, and secrets that are
-// written out in args.
+// wherever it stands, URL query values that look secret, by their names or by themselves, the password in the URL and in the
+// proxy's, and secrets that are written out in args. Those that were met before an error come with it.
 //
 // The error is s.Err if the entry was broken before; an *UnsetError that lists every variable that is not set and
 // every file and keyring entry that cannot be read; or one or more *Error. After an error the Server must not be used.
@@ -163,7 +164,7 @@ func (s Server) Expand(env Environment) (Server, []string, error) {
 	out.Cwd = x.withHome(placedText{key: "cwd", value: s.Cwd})
 	address := x.expand(placedText{key: "url", value: s.URL})
 	out.URL = address.text
-	x.noteURL(address)
+	x.noteURL(cmp.Or(address.text, s.URL))
 	for _, name := range slices.Sorted(maps.Keys(s.Headers)) {
 		value := x.expand(placedText{key: "headers", member: name, value: s.Headers[name]})
 		out.Headers[name] = value.text
@@ -172,11 +173,11 @@ func (s Server) Expand(env Environment) (Server, []string, error) {
 	x.expandOAuth(&out)
 	x.expandNetwork(&out, s)
 	if err := x.err(); err != nil {
-		return Server{}, nil, err
+		return Server{}, x.secrets, err
 	}
 	// Only now are the values known: a URL may have lost its host, a header may end in a line break.
 	if err := problemsError(s.Name, becauseEmpty(out.problems(), s.EmptyVariables(env.lookup))); err != nil {
-		return Server{}, nil, err
+		return Server{}, x.secrets, err
 	}
 	return out, x.secrets, nil
 }
@@ -212,6 +213,7 @@ func (x *expansion) expand(t placedText) expanded {
 	}
 	var b strings.Builder
 	var out expanded
+	unset := len(x.unset)
 	for _, p := range parts {
 		if p.name == "" {
 			b.WriteString(p.text)
@@ -251,7 +253,9 @@ func (x *expansion) expand(t placedText) expanded {
 			x.noteUnset(v)
 		}
 	}
-	out.text = b.String()
+	if len(x.unset) == unset { // else what is left of it is neither the value nor a secret
+		out.text = b.String()
+	}
 	return out
 }
 
@@ -345,15 +349,27 @@ func (x *expansion) noteArgs(written, args []string) {
 
 // noteHeader notes a header's value, and the credential in it without its scheme.
 func (x *expansion) noteHeader(name string, value expanded) {
+	if isScheme(strings.TrimSpace(value.text)) {
+		return // the credential is missing
+	}
 	if x.noteSecret(name, value) {
 		x.secret(credential(value.text))
 	}
 }
 
-// noteURL notes the values of query parameters with secret names, as they are written and decoded.
-func (x *expansion) noteURL(value expanded) {
-	for _, q := range queryParams(value.text) {
-		if !LooksSecretName(q.name) {
+// noteURL notes the values of query parameters that look secret, as they are written and decoded, and the password, or else the
+// name, in front of the host, or what may be one that has lost its host: such an address is refused, and must not be told.
+func (x *expansion) noteURL(address string) {
+	_, rest, _ := strings.Cut(address, "://")
+	name, password, _ := strings.Cut(userInfo(address), ":")
+	for _, secret := range []string{cmp.Or(password, name), noPort(before(rest, "@/?#"))} {
+		x.secret(secret)
+		if decoded, err := url.PathUnescape(secret); err == nil {
+			x.secret(decoded)
+		}
+	}
+	for _, q := range queryParams(address) {
+		if !LooksSecretName(q.name) && !LooksSecretValue(q.decoded()) || strings.Contains(q.value, "${") {
 			continue
 		}
 		x.secret(q.value)

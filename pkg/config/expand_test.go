@@ -124,8 +124,11 @@ func TestExpandErrors(t *testing.T) {
 			if want := `server "s": ` + test.want; err == nil || err.Error() != want {
 				t.Errorf("got  %v\nwant %v", err, want)
 			}
-			if out.Command != "" || out.URL != "" || secrets != nil {
+			if out.Command != "" || out.URL != "" {
 				t.Errorf("values came back with the error: %+v", out)
+			}
+			if slices.ContainsFunc(secrets, func(s string) bool { return isScheme(strings.TrimSpace(s)) }) {
+				t.Errorf("words are secrets: %q", secrets)
 			}
 		})
 	}
@@ -169,6 +172,29 @@ func TestExpandSecrets(t *testing.T) {
 				t.Errorf("got %q, want %q", secrets, test.want)
 			}
 		})
+	}
+}
+
+// TestExpandSecretsOfWhatCannotBeUsed shows that what is wrong with an entry keeps no secret of it from being masked, and that a
+// value with a hole in it is none.
+func TestExpandSecretsOfWhatCannotBeUsed(t *testing.T) {
+	for address, want := range map[string][]string{
+		"https://bob:hunter22@x/mcp":        {"hunter22", "literal-key"},
+		"https://hunter22@x/mcp":            {"hunter22", "literal-key"},
+		"https://bob:hun%2Fter@x/mcp":       {"hun%2Fter", "hun/ter", "literal-key"},
+		"https://bob:hun/ter@x/mcp":         {"hun/ter", "literal-key"},
+		"https://x:hunter22/mcp":            {"hunter22", "literal-key"},
+		"https://x:99999/?token=hunter22":   {"hunter22", "literal-key"},
+		"https://x/?q=ghp_0123456789abcdef": {"ghp_0123456789abcdef", "literal-key"},
+		"https://x/":                        {"literal-key"},
+		"https://x/?a=${A}&token=hunter22":  {"hunter22", "literal-key"},
+		"https://x/?token=${A}":             {"literal-key"},
+	} {
+		s := Server{Name: "s", URL: address, Headers: map[string]string{"X-Api-Key": "literal-key", "Authorization": "Bearer ${UNSET}", "X-Token": "Bearer ${EMPTY}"}}
+		_, secrets, err := s.Expand(Environment{Lookup: lookupIn(map[string]string{"EMPTY": ""})})
+		if err == nil || !slices.Equal(secrets, want) {
+			t.Errorf("%s: %q, %v; want %q", address, secrets, err, want)
+		}
 	}
 }
 

@@ -255,14 +255,19 @@ func entropy(s string) float64 {
 // value itself.
 func credential(value string) string {
 	scheme, rest, found := strings.Cut(strings.TrimSpace(value), " ")
-	if !found {
+	if !found || !isScheme(scheme) {
 		return value
 	}
-	switch strings.ToLower(scheme) {
+	return strings.TrimSpace(rest)
+}
+
+// isScheme reports whether a word says how a credential is sent.
+func isScheme(word string) bool {
+	switch strings.ToLower(word) {
 	case "bearer", "basic", "token", "digest", "apikey", "api-key", "key", "dpop", "negotiate", "bot":
-		return strings.TrimSpace(rest)
+		return true
 	}
-	return value
+	return false
 }
 
 // queryParam is one parameter of a URL's query. The value is as it is written.
@@ -295,15 +300,35 @@ func queryParams(raw string) []queryParam {
 	return params
 }
 
+// userInfo returns what stands before the host of a URL, "" if nothing does. A password may hold what ends a host, although it
+// should not: where there is a colon and no port behind it, everything up to the @ is meant.
+func userInfo(raw string) string {
+	_, rest, _ := strings.Cut(raw, "://")
+	authority := before(rest, "/?#")
+	if at := strings.LastIndexByte(authority, '@'); at >= 0 {
+		return authority[:at]
+	}
+	if at := strings.IndexByte(rest, '@'); at >= 0 && noPort(authority) != "" {
+		return rest[:at]
+	}
+	return ""
+}
+
+// noPort returns what stands where a host has its port and is none, "" if nothing does.
+func noPort(authority string) string {
+	_, port, _ := strings.Cut(authority, ":")
+	if strings.Trim(port, "0123456789") == "" || strings.HasPrefix(authority, "[") || strings.Contains(authority, "${") {
+		return ""
+	}
+	return port
+}
+
 // redactURL masks secret query values and user info, and leaves every other character as it is.
 func redactURL(raw string) string {
-	base, query, hasQuery := strings.Cut(raw, "?")
-	if scheme, rest, ok := strings.Cut(base, "://"); ok {
-		authority := before(rest, "/#")
-		if i := strings.LastIndex(authority, "@"); i >= 0 {
-			base = scheme + "://" + masked + rest[i:]
-		}
+	if info := userInfo(raw); info != "" {
+		raw = strings.Replace(raw, "://"+info+"@", "://"+masked+"@", 1)
 	}
+	base, query, hasQuery := strings.Cut(raw, "?")
 	if !hasQuery {
 		return base
 	}

@@ -101,6 +101,11 @@ func TestRedactedKeepsReferences(t *testing.T) {
 		"https://bob:hunter2@x/mcp":  "https://***@x/mcp",
 		"https://bob:hun@ter2@x?a=b": "https://***@x?a=b",
 		"https://x/@scope/a":         "https://x/@scope/a",
+		"https://x:80/@scope/a":      "https://x:80/@scope/a",
+		"https://[::1]:80/@scope/a":  "https://[::1]:80/@scope/a",
+		"https://${H:-x}/@scope/a":   "https://${H:-x}/@scope/a",
+		"https://bob:hun/ter2@x/mcp": "https://***@x/mcp",
+		"https://bob:hun?ter#@x/mcp": "https://***@x/mcp",
 		"https://x/mcp":              "https://x/mcp",
 		"":                           "",
 	} {

@@ -561,7 +561,7 @@ func (s seen) progress() []string {
 
 // describeChild says that a child which does not answer is alive, and what it has said besides.
 func describeChild(e *Error, child *transport.Child) {
-	if child.Fault() != nil {
+	if child.Fault() != nil && !child.Left.Load() { // by now it may have gone because nobody waits for it
 		return
 	}
 	e.Evidence = append(e.Evidence, fmt.Sprintf("the process %d is still running", child.PID()))

@@ -134,6 +134,28 @@ func TestSE10OthersGoOn(t *testing.T) {
 	}
 }
 
+// TestSE10PutAsideIsDeleted shows that a session that was replaced while the server still had it does not stay there.
+func TestSE10PutAsideIsDeleted(t *testing.T) {
+	r := newRestartable(t)
+	r.broken = "prompts/list"
+	s := supervise(t, r.entry())
+	for range 3 {
+		_ = s.Do(t.Context(), Request{Name: "prompts/list", Repeatable: true}, func(ctx context.Context, sess *Session) error {
+			_, err := sess.Raw(ctx, "prompts/list", nil)
+			return err
+		})
+	}
+	if n := s.Stats().Handshakes; n < 3 {
+		t.Errorf("%d handshakes: nothing was replaced", n)
+	}
+	_ = s.Close()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if len(r.sessions) > 0 {
+		t.Errorf("%d of %d sessions are left at the server", len(r.sessions), r.issued)
+	}
+}
+
 // TestSH01CloseEndsRequests shows that Close ends a request in flight, with a reason that tells that it may have been
 // executed, and also one whose stream the SDK would resume much later.
 func TestSH01CloseEndsRequests(t *testing.T) {

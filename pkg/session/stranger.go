@@ -27,6 +27,8 @@ type stranger struct {
 	status []int
 	// text is found in what the answer shows: its title, first bytes, target and telling headers. nil if the statuses say it all.
 	text func() *regexp.Regexp
+	// fits is a further condition, nil for none.
+	fits func(*transport.Fault) bool
 	// means says what happened, and do the next step.
 	means, do string
 	// opening is the next step while a session is being opened, "" if it is the same.
@@ -57,7 +59,7 @@ var strangers = sync.OnceValue(func() []stranger {
 		},
 		{
 			id: "tunnel-offline", about: "the address of a tunnel that is not up",
-			text:  lazily(`ERR_NGROK_3200|ERR_NGROK_725|endpoint \S+ is offline|[Tt]unnel \S+ not found|error code: 1033\b|Cloudflare Tunnel error|no tunnel here|tunnel unavailable`),
+			text:  lazily(`ERR_NGROK_3200|ERR_NGROK_725|endpoint \S*ngrok\S* is offline|[Tt]unnel \S+\.\S+ not found|error code: 1033\b|Cloudflare Tunnel error|no tunnel here|tunnel unavailable`),
 			means: "this is the address of a tunnel, and the tunnel is not up",
 			do:    "start the tunnel again (ngrok, cloudflared …), and use the address that it shows: it may be another one", refusal: true,
 		},
@@ -69,13 +71,14 @@ var strangers = sync.OnceValue(func() []stranger {
 		},
 		{
 			id: "cloudflare", about: "a server that Cloudflare did not get to",
-			status: cloudflareOnly(),
-			means:  "Cloudflare answers, and did not get to the server",
-			do:     "see that the server runs, that its firewall lets Cloudflare in, and that its certificate is valid (525, 526); the log of the server may know nothing of it",
+			status: cloudflareOnly(), fits: byCloudflare,
+			means: "Cloudflare answers, and did not get to the server",
+			do:    "see that the server runs, that its firewall lets Cloudflare in, and that its certificate is valid (525, 526); the log of the server may know nothing of it",
 		},
 		{
 			id: "gateway-timeout", about: "a proxy that did not wait long enough",
 			status:  []int{http.StatusGatewayTimeout, 524},
+			fits:    func(f *transport.Fault) bool { return f.RPCError == nil },
 			means:   "a proxy gave up waiting for the server",
 			do:      "raise the time that the proxy waits (nginx: proxy_read_timeout; a load balancer: its idle timeout), or have the server report progress",
 			opening: "see that the server behind the proxy is running, and that the proxy reaches it",
@@ -143,7 +146,15 @@ var strangers = sync.OnceValue(func() []stranger {
 		{
 			id: "app-stopped", about: "an application that its host has stopped",
 			status: []int{http.StatusForbidden, http.StatusNotFound, http.StatusServiceUnavailable},
-			text:   lazily(`(?i)\b(?:web ?app|site|space|service|instance|project) (?:is |has been |was )?(?:stopped|disabled|suspended|paused|sleeping)\b|SUSPENDED`),
+			text:   lazily(`(?i)\b(?:web ?app|site|space|service|instance|project) (?:is |has been |was )?(?:stopped|disabled|suspended|paused|sleeping)\b`),
+			fits:   (*transport.Fault).IsPage, // a server has such words for accounts, too, and no pages
+			means:  "the host answers, and has stopped the application",
+			do:     "start it again at its host", refusal: true,
+		},
+		{
+			id: "app-stopped", about: "an application that its host has stopped",
+			status: []int{http.StatusForbidden, http.StatusNotFound, http.StatusServiceUnavailable},
+			text:   lazily(`(?i)x-render-routing: suspend|deployment_paused`),
 			means:  "the host answers, and has stopped the application",
 			do:     "start it again at its host", refusal: true,
 		},
@@ -156,6 +167,14 @@ var strangers = sync.OnceValue(func() []stranger {
 		},
 	}
 })
+
+// byCloudflare reports whether an answer may be Cloudflare's: others have taken to its statuses, and it says its name.
+func byCloudflare(f *transport.Fault) bool {
+	return f.RPCError == nil && !slices.ContainsFunc(f.Signs, func(sign string) bool {
+		name, by, _ := strings.Cut(sign, ": ")
+		return name == "Server" && !strings.EqualFold(by, "cloudflare")
+	})
+}
 
 // strangerOf returns the row that an answer fits, nil if none does.
 func strangerOf(f *transport.Fault) *stranger {
@@ -172,6 +191,9 @@ func strangerOf(f *transport.Fault) *stranger {
 	shown := strings.Join(append([]string{f.Title, f.Location, string(f.Body)}, f.Signs...), "\n")
 	for _, row := range strangers() {
 		if len(row.status) > 0 && !slices.Contains(row.status, f.Status) {
+			continue
+		}
+		if row.fits != nil && !row.fits(f) {
 			continue
 		}
 		if row.text == nil || f.RPCError == nil && row.text().MatchString(shown) { // who answers with JSON-RPC is the server

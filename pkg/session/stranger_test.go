@@ -22,6 +22,11 @@ func TestEachStrangerIsRecognised(t *testing.T) {
 		f.Signs = signs
 		return f
 	}
+	answered := func(status int) transport.Fault {
+		f := body(status, `{"jsonrpc":"2.0","id":1,"error":{"code":-32000,"message":"the database took too long"}}`)
+		f.RPCError, f.OwnID = []byte(`{"code":-32000,"message":"the database took too long"}`), true
+		return f
+	}
 	seen := []struct {
 		row   string
 		fault transport.Fault
@@ -51,6 +56,7 @@ func TestEachStrangerIsRecognised(t *testing.T) {
 		{"app-missing", body(404, `{"status":"error","code":404,"message":"Application not found"}`), ClassConnect, "deployed"},
 		{"app-missing", signed(body(404, "The deployment could not be found"), "X-Vercel-Error: DEPLOYMENT_NOT_FOUND"), ClassConnect, "deployed"},
 		{"app-stopped", page(403, "Web App - Unavailable: this web app is stopped."), ClassConnect, "start it again"},
+		{"app-stopped", signed(body(503, "Service Suspended"), "X-Render-Routing: suspend-by-user"), ClassConnect, ""},
 		{"wordpress-route", body(404, `{"code":"rest_no_route","message":"No route was found"}`), ClassConnect, "plugin"},
 
 		{"", body(403, "Forbidden: your role cannot call this tool"), ClassAuth, ""},
@@ -58,6 +64,13 @@ func TestEachStrangerIsRecognised(t *testing.T) {
 		{"", body(500, "Internal Server Error"), ClassConnect, ""},
 		{"", transport.Fault{Kind: transport.KindStatus, Status: 403, RPCError: []byte(`{"code":-32001,"message":"this service is suspended"}`), Body: []byte(`{"error":{"message":"this service is suspended"}}`), Written: true}, ClassAuth, ""},
 		{"", transport.Fault{Kind: transport.KindSevered, Body: []byte("error code: 1033")}, ClassConnect, ""},
+		// What a server says of itself, and of what it is about.
+		{"", body(403, `{"error":"your account has been suspended"}`), ClassAuth, ""},
+		{"", body(403, `{"error":"this project has been disabled by its owner"}`), ClassAuth, ""},
+		{"", body(503, "the endpoint billing is offline"), ClassBusy, ""},
+		{"", body(404, `{"error":"Tunnel 7 not found"}`), ClassConnect, ""},
+		{"", signed(body(530, "site frozen"), "Server: Pantheon"), ClassConnect, ""},
+		{"", answered(504), ClassConnect, ""},
 	}
 	met := map[string]bool{}
 	for _, c := range seen {

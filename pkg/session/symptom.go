@@ -43,6 +43,8 @@ type symptom struct {
 	about string
 	// text finds a line; nil if the row looks at the way of ending alone.
 	text func() *regexp.Regexp
+	// unless finds the lines that are about something else, nil if there are none.
+	unless func() *regexp.Regexp
 	// fits is a further condition, nil for none.
 	fits func(remains) bool
 	// means says what happened, and do the next step. $name stands for a part of the line.
@@ -56,7 +58,7 @@ func (r remains) diagnose() (row, means, do string) {
 	table := symptoms()
 	for _, line := range slices.Backward(r.lines) {
 		for _, s := range table {
-			if s.text == nil || s.fits != nil && !s.fits(r) {
+			if s.text == nil || s.fits != nil && !s.fits(r) || s.unless != nil && s.unless().MatchString(line) {
 				continue
 			}
 			if m := s.text().FindStringSubmatchIndex(line); m != nil {
@@ -116,6 +118,11 @@ func protocolSymptoms() []symptom {
 				return r.exit == nil && slices.ContainsFunc(r.complaints, messageStart().MatchString)
 			},
 			means: "it writes its messages to standard error, and clients read standard output", do: "write messages to standard output, and everything else to standard error",
+		},
+		{
+			id: "not-commands", about: "a program that takes messages for commands of its own",
+			text:  lazily(`(?i)\b(?:unknown|invalid|unrecognized|no such|bad) (?:\w+ )?(?:command|option|instruction|statement|input)\b.{0,20}\{\s*"?jsonrpc\b|\bjsonrpc"?:\s*"?2\.0\b.*: (?:command )?not found`),
+			means: "it takes the messages that it gets for commands of its own", do: "check command and args: this is no MCP server, or it wants an option to be one, such as --stdio",
 		},
 		{
 			id: "npx-asks", about: "npx that asks whether it may install",
@@ -336,6 +343,9 @@ func packageSymptoms() []symptom {
 		},
 		{
 			id: "uv-network", about: "a registry that uv does not reach",
+			fits: func(r remains) bool {
+				return r.mentions("Failed to fetch: `") || strings.HasPrefix(commandName(r.server.Command), "uv")
+			},
 			text:  lazily("Failed to fetch: `(?P<url>[^`]+)`|Request failed after \\d+ retries"),
 			means: "uv cannot fetch a package", do: network,
 		},
@@ -553,7 +563,7 @@ func systemSymptoms() []symptom {
 			id: "rights", about: "something that it may not do",
 			text: lazily(`PermissionError: \[Errno 13\] Permission denied: '(?P<path>[^']+)'|EACCES: permission denied, \w+ '(?P<path>[^']+)'|open (?P<path>\S+): permission denied|(?P<path>/[^\s:]+): Permission denied$`),
 			says: func(_ remains, part func(string) string) (string, string) {
-				return "it may not use " + part("path"), "change the permissions, or the path: ls -l " + part("path")
+				return "it may not use " + part("path"), "change the permissions, or the path: ls -l " + config.Quote(part("path"))
 			},
 		},
 		{
@@ -573,6 +583,9 @@ func systemSymptoms() []symptom {
 	}
 }
 
+// syntax finds what parsers say: to them a token is a word.
+var syntax = lazily(`(?i)syntax|\bpars(?:e|er|ing)\b|lexer|unexpected|\b(?:json|ya?ml|toml|line|column|position|offset)\b|:\d+:|\btoken ?[^\w\s"'.,:;!]`)
+
 func argumentSymptoms() []symptom {
 	// envName is how variables are called that servers want. An underscore tells one from a word in capitals.
 	const envName = `(?P<name>[A-Z][A-Z0-9]*_[A-Z0-9_]*[A-Z0-9])`
@@ -584,6 +597,7 @@ func argumentSymptoms() []symptom {
 				`\b` + envName + `\b\W{0,3}(?:\s*(?:\S+ ){0,4}?` + missing + `\b)|` +
 				`(?i:env(?:ironment)?[ -]?(?:variables?|vars?)):?\s+\W?(?P<name>[A-Z][A-Z0-9_]{2,})\b|` +
 				`\b(?P<name>[A-Z][A-Z0-9_]{2,})\W? (?i:env(?:ironment)?[ -]?(?:variable|var))`),
+			unless: lazily(`(?i)\bto (?:see|show|get|print|display|debug|disable|silence|suppress|hide|skip|avoid|opt out)\b`), // advice that ends no program
 			says: func(r remains, part func(string) string) (string, string) {
 				name := part("name")
 				if strings.HasPrefix(name, "ERR_") || name == "MODULE_NOT_FOUND" || name == "RUST_BACKTRACE" {
@@ -593,12 +607,12 @@ func argumentSymptoms() []symptom {
 			},
 		},
 		{
-			id: "key", about: "a key that is not accepted",
+			id: "key", about: "a key that is not accepted", unless: syntax,
 			text:  lazily(`(?i)\b(?P<how>invalid|expired|incorrect|revoked|bad|unknown) (?P<what>api[ _-]?key|access[ _-]?token|token|licen[cs]e(?:[ _-]?key)?|credentials?|password)\b`),
 			means: `it does not accept what it got for authorization ("$how $what")`, do: "check the key, token or licence that the entry gives it in env or args",
 		},
 		{
-			id: "key-expired", about: "a key that is not accepted",
+			id: "key-expired", about: "a key that is not accepted", unless: syntax,
 			text:  lazily(`(?i)\b(?P<what>api[ _-]?key|access[ _-]?token|token|licen[cs]e(?:[ _-]?key)?|credentials?) (?:has |have |is |was )?(?P<how>expired|invalid|revoked|not valid|rejected)\b`),
 			means: `it does not accept what it got for authorization ("$what $how")`, do: "check the key, token or licence that the entry gives it in env or args",
 		},
@@ -623,13 +637,14 @@ func argumentSymptoms() []symptom {
 			id: "http-server", about: "a server that speaks HTTP",
 			text: lazily(`(?i)\b(?:listen|listening|running|runs|serving|serve|started|starting|available|server|ready|up|open|endpoint)\b.*?(?P<url>https?://(?:localhost|127\.0\.0\.1|0\.0\.0\.0|\[::1?\])(?::\d+)?[^\s"'<>)\],;]*)|` +
 				`\b(?:listening|running|serving|started)\b.{0,40}?\bport:? (?P<port>\d{2,5})\b|\blistening (?:on|at) (?:\S*:)?(?P<port>\d{2,5})\b`),
+			unless: lazily(`(?i)\b(?:connect(?:ing|ed)?|using|uses|waiting|wait|fetch(?:ing|ed)?|calling|polling|requests?|upstream|backend|prox(?:y|ying)|fail(?:ed|ure)?|cannot|can't|could not|unable|error|refused|timed out|unreachable)\b`),
 			says: func(r remains, part func(string) string) (string, string) {
 				address := reachable(part("url"), part("port"))
 				if address == "" || slices.Contains(r.server.Args, part("url")) { // it was told that address: it does not serve it
 					return "", ""
 				}
 				return "it says that it serves HTTP at " + address,
-					"start it by itself and use its URL instead of the command: mcpctl doctor " + endpointOf(address) + "; or start it with its stdio option"
+					"start it by itself and use its URL instead of the command: mcpctl doctor " + config.Quote(endpointOf(address)) + "; or start it with its stdio option"
 			},
 		},
 	}
@@ -684,13 +699,13 @@ func endings() []symptom {
 		},
 		{
 			id: "usage", about: "a text about how it is used",
-			fits:  func(r remains) bool { return r.exit != nil && r.mentions(`(?i)^usage:?(\s|$)`) },
+			fits:  func(r remains) bool { return r.exit != nil && r.mentions(`(?i)^usage(?::|\s*$| of \S+:)`) },
 			means: "it printed how it is used: the arguments are not what it wants", do: "correct args: some commands want a subcommand such as serve, stdio or mcp",
 		},
 		{
 			id: "bridge", about: "a bridge to a server elsewhere", fits: func(r remains) bool { return bridged(r.server) != "" },
 			says: func(r remains, _ func(string) string) (string, string) {
-				return "it is a bridge to " + bridged(r.server) + ", and did not get through", "look at that server without the bridge: mcpctl doctor " + bridged(r.server)
+				return "it is a bridge to " + bridged(r.server) + ", and did not get through", "look at that server without the bridge: mcpctl doctor " + config.Quote(bridged(r.server))
 			},
 		},
 		{

@@ -217,7 +217,7 @@ func accessSymptoms() []symptom {
 		},
 		{
 			id: "aws-sso", about: "a login for AWS that has ended",
-			text:  lazily(`Error loading SSO Token|SSO session .*(?:expired|invalid)|Token (?:for \S+ )?does not exist|ExpiredToken`),
+			text:  lazily(`Error loading SSO Token|SSO session .*(?:expired|invalid)|Token for \S+ does not exist|\bExpiredToken(?:Exception)?\b`),
 			means: "the login for AWS has ended", do: "aws sso login, with the profile of AWS_PROFILE",
 		},
 		{

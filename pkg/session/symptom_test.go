@@ -236,6 +236,24 @@ func seenSymptoms() []seenSymptom {
 		{row: "late", exit: alive, late: true, do: []string{"PYTHONUNBUFFERED"}},
 		{row: "garbled", wrote: "{\x00\"\x00j\x00s\x00o\x00n\x00", exit: alive, means: []string{"UTF-16"}},
 		{row: "", wrote: "INFO starting, workspace is /srv", exit: alive},
+		// A command that is to be typed is typed as it is.
+		{row: "http-server", wrote: "Server listening on http://localhost:3000/mcp?a=1&b=`id`", exit: alive, do: []string{"mcpctl doctor 'http://localhost:3000/mcp?a=1&b=`id`';"}},
+		{row: "bridge", wrote: "no luck", server: config.Server{Command: "mcp-remote", Args: []string{"http://127.0.0.1:1/mcp?a=1&b=2"}}, do: []string{"mcpctl doctor 'http://127.0.0.1:1/mcp?a=1&b=2'"}},
+		{row: "rights", wrote: "PermissionError: [Errno 13] Permission denied: '/srv/my notes'", do: []string{"ls -l '/srv/my notes'"}},
+		// What sounds like a symptom, and proves nothing.
+		{row: "", wrote: "  File \"/srv/a.py\", line 3\n    x = 0123\n           ^\nSyntaxError: invalid token"},
+		{row: "", wrote: "config.toml:3: unknown token ]"},
+		{row: "", wrote: "TypeError: boom\nSet DEBUG_LEVEL=1 to see more"},
+		{row: "", wrote: "TypeError: boom\nTo disable this warning, set NO_TELEMETRY_HINT"},
+		{row: "", wrote: "Usage statistics are collected, see the manual\nTypeError: boom"},
+		{row: "", wrote: "Using the API server at http://localhost:9200\nTypeError: boom"},
+		{row: "", wrote: "Waiting for the server at http://localhost:9200 to be ready", exit: alive},
+		{row: "", wrote: "Failed to open http://localhost:9200/_cluster"},
+		{row: "", wrote: "Error: Token does not exist"},
+		{row: "", wrote: "ExpiredTokenError: jwt"},
+		{row: "", wrote: "error: Request failed after 3 retries", server: config.Server{Command: "notes"}},
+		{row: "not-commands", wrote: "unknown command: {\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"initialize\"}", means: []string{"commands of its own"}},
+		{row: "not-commands", wrote: "bash: line 1: {\"jsonrpc\":\"2.0\",\"id\":1,: command not found", exit: 127, means: []string{"commands of its own"}},
 		{row: "", wrote: "panic: runtime error: index out of range [1] with length 1", exit: 2},
 	}
 }
