@@ -17,19 +17,21 @@ const (
 func toolsSize() Check {
 	return Check{
 		ID: "tools.size", Title: "list of tools is not too large", Needs: []string{"tools.list"}, Applies: announcesTools,
-		Why: `Clients hand the whole list to a model with every conversation: its size is paid for each time, and a model chooses worse
-among many tools. Some take only so many: 128 functions on the OpenAI API. The number of tokens is a rough one, a fourth of the bytes.`,
+		Why: `Clients hand the name, the description and the input schema of each tool to a model with every conversation: their size is
+paid for each time, and a model chooses worse among many tools. Some take only so many: 128 functions on the OpenAI API. The number of
+tokens is a rough one, a fourth of the bytes; output schemas, annotations and icons are for the client, and not among them.`,
 		Remedy: `Offer fewer tools, or shorter descriptions and schemas; the key tools.include of an entry chooses some.`,
 		Run: func(ctx context.Context, t *Target) Finding {
 			list, err := t.list(ctx, "tools/list")
 			if err != nil {
 				return failure(err)
 			}
-			bytes := 0
+			bytes, handed := 0, 0
 			for _, item := range list.Items {
 				bytes += len(item)
+				handed += parseTool(item).handed()
 			}
-			tokens := bytes / tokenBytes
+			tokens := handed / tokenBytes
 			f := pass(fmt.Sprintf("about %d tokens", tokens))
 			switch {
 			case tokens > mostTokens:
@@ -42,3 +44,6 @@ among many tools. Some take only so many: 128 functions on the OpenAI API. The n
 		},
 	}
 }
+
+// handed returns how many bytes of a tool a model gets: the function calling of models knows nothing else of a tool.
+func (t tool) handed() int { return len(t.name) + len(t.description) + len(t.schema) }
