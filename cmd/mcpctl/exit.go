@@ -557,7 +557,8 @@ func (f failure) text(everything bool, width int) string {
 	}
 	evidence := f.evidence
 	if cut := len(evidence) - tailLines; cut > 0 && !everything {
-		evidence = append([]string{"… " + plural(cut, "more line") + " with -v"}, evidence[cut:]...)
+		end := max(render.Telling(evidence)+1, tailLines) // what comes behind it is a stack of calls, or less
+		evidence = append([]string{"… " + plural(cut, "more line") + " with -v"}, evidence[end-tailLines:end]...)
 	}
 	if everything {
 		evidence = append(slices.Clip(evidence), f.more...)

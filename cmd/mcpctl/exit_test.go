@@ -127,6 +127,11 @@ func TestFailuresAreLinesForPeople(t *testing.T) {
 	if got := f.text(true, 0); !strings.Contains(got, "  stderr: 1\n") {
 		t.Errorf("with -v there is less than everything:\n%s", got)
 	}
+	e.StderrTail = []string{"/srv/a.js:3", "  throw new Error('no key')", "  ^", "Error: no key", "  at a (/srv/a.js:3:9)", "  at b (/srv/a.js:5:1)", "  at c", "  at d", "  at e", "  at f", "  at g", "}"}
+	f, _ = classify(e, false)
+	if got, want := f.text(false, 0), "  … 6 more lines with -v\n  stderr: /srv/a.js:3\n"; !strings.Contains(got, want) || !strings.Contains(got, "\n  stderr: Error: no key\n") {
+		t.Errorf("the stack of calls hides the error:\n%s", got)
+	}
 	long := newFailure(classFailed, strings.Repeat("four ", 9)+strings.Repeat("x", 50))
 	for l := range strings.Lines(long.text(false, 40)) {
 		if len(l) > 40+len("\n") {
