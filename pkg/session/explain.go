@@ -130,15 +130,27 @@ func (o *opening) explainStatus(e *Error, f *transport.Fault) {
 		e.Hint = "the session was lost while it was being opened: several instances without shared sessions behind one address?"
 	case f.Status == http.StatusNotFound || f.Status == http.StatusMethodNotAllowed:
 		e.Hint = hintPath
+	case f.Status >= 500 && (f.Authorized || o.sendsAuthorization()) && authorizationFailed().Match(f.Body):
+		e.Hint = "it failed while it checked the authorization that it got: a token that it does not know has to be answered with 401; check the token, and the server's own log"
 	}
+}
+
+// authorizationFailed finds the error of RFC 6749 for a check that broke, in the form in which it is written there.
+var authorizationFailed = lazily(`^\s*\{\s*"error"\s*:\s*"(?:server_error|temporarily_unavailable)"`)
+
+// sendsAuthorization reports whether the entry has a header Authorization.
+func (o *opening) sendsAuthorization() bool {
+	for name := range o.server.Headers {
+		if http.CanonicalHeaderKey(name) == "Authorization" {
+			return true
+		}
+	}
+	return false
 }
 
 // explainAuth says what was sent to a server that refuses, and what it offers.
 func (o *opening) explainAuth(ctx context.Context, e *Error, f *transport.Fault) {
-	configured := false
-	for name := range o.server.Headers {
-		configured = configured || http.CanonicalHeaderKey(name) == "Authorization"
-	}
+	configured := o.sendsAuthorization()
 	sent := "no Authorization header was sent"
 	switch {
 	case configured:
