@@ -105,6 +105,8 @@ func (t *Target) refusal(ctx context.Context, f Finding) Finding {
 	case otherScheme(a) != "":
 		f.Message = fmt.Sprintf("the server wants %s authorization: HTTP 401, and none was sent", otherScheme(a))
 		f.Fix = fmt.Sprintf("give it what the scheme wants: --header 'Authorization: %s ${CREDENTIAL}'", otherScheme(a))
+	case session.OtherCredential(t.expanded.Headers) != "":
+		f.Message = fmt.Sprintf("the server refuses the header %s that it got (HTTP 401), and no Authorization header was sent", session.OtherCredential(t.expanded.Headers))
 	default:
 		f.Message = "the server wants authorization: HTTP 401, and no token was sent; it offers no OAuth metadata, so it probably wants a static token"
 		f.Fix = "give it with a header: --header 'Authorization: Bearer ${TOKEN}'"

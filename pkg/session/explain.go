@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net"
 	"net/http"
 	"net/url"
@@ -157,6 +158,8 @@ func (o *opening) explainAuth(ctx context.Context, e *Error, f *transport.Fault)
 		sent = "an Authorization header was sent"
 	case f.Authorized || refusedAnew(f.Err):
 		sent = "the token of a login was sent"
+	case OtherCredential(o.server.Headers) != "":
+		sent = "the header " + OtherCredential(o.server.Headers) + " was sent, and no Authorization header"
 	}
 	e.Evidence = append(e.Evidence, sent)
 	authorized := configured || f.Authorized
@@ -195,6 +198,8 @@ func (o *opening) explainAuth(ctx context.Context, e *Error, f *transport.Fault)
 		e.Hint = "the server wants an OAuth login, and the entry says auth: none; remove that, and log in: " + loginCommand(o.server.Name)
 	case offered:
 		e.Hint, e.NeedsLogin = "the server wants an OAuth login: "+loginCommand(o.server.Name), true
+	case OtherCredential(o.server.Headers) != "":
+		e.Hint = hintOtherHeader
 	default:
 		e.Hint = "the server offers no OAuth login, so it probably wants a static token: --header 'Authorization: Bearer ${TOKEN}'"
 	}
@@ -227,6 +232,20 @@ var (
 	placeholder = lazily(`(?i)<[\w -]+>|\b(your|my|insert|replace)[_ -]?(\w+[_ -])*(token|key|pat|secret)\b|\bx{4,}\b|\.\.\.$|…$`)
 	unreplaced  = lazily(`\$[A-Za-z_]\w*|%[A-Za-z_]\w*%|\$?\{\{?[^}]*\}\}?`)
 )
+
+// hintOtherHeader is the next step where a credential in another header than Authorization is refused.
+const hintOtherHeader = "check the value of that header, and whether the server wants it in another: often Authorization: Bearer ${TOKEN}"
+
+// OtherCredential returns the name of a header, other than Authorization, that by its name holds a credential, "" if there is
+// none among the headers that are sent.
+func OtherCredential(headers map[string]string) string {
+	for _, name := range slices.Sorted(maps.Keys(headers)) {
+		if name = http.CanonicalHeaderKey(name); name != "Authorization" && name != "Proxy-Authorization" && config.LooksSecretName(name) {
+			return name
+		}
+	}
+	return ""
+}
 
 // MalformedAuthorization says what is wrong with the form of the Authorization header among headers that are sent, "" if
 // nothing is, or there is none. It never holds the value.

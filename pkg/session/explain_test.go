@@ -5,8 +5,12 @@ import (
 	"crypto/x509"
 	"errors"
 	"net"
+	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
+
+	"github.com/mcpctl/mcpctl/pkg/config"
 )
 
 // TestTLSHints shows what is said of a server that leaves out intermediate certificates, and of one that is too old.
@@ -66,5 +70,26 @@ func TestMalformedAuthorization(t *testing.T) {
 	}
 	if got := MalformedAuthorization(map[string]string{"X-Api-Key": "$KEY"}); got != "" {
 		t.Error(got)
+	}
+}
+
+// TestOtherCredential shows a server that refuses what it got in another header than Authorization: it is not said that there
+// was nothing, nor advised to give what was given.
+func TestOtherCredential(t *testing.T) {
+	t.Parallel()
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/mcp" {
+			http.NotFound(w, r)
+			return
+		}
+		w.WriteHeader(http.StatusUnauthorized)
+	}))
+	defer srv.Close()
+	for name, sent := range map[string]string{"private-token": "the header Private-Token was sent", "X-Api-Key": "the header X-Api-Key was sent", "X-Tenant": "no Authorization header was sent"} {
+		_, err := (&Dialer{}).Dial(t.Context(), config.Server{Name: "n", URL: srv.URL + "/mcp", Headers: map[string]string{name: "value"}})
+		e, ok := errors.AsType[*Error](err)
+		if !ok || e.Class != ClassAuth || !strings.Contains(strings.Join(e.Evidence, "\n"), sent) || (e.Hint == hintOtherHeader) != strings.HasPrefix(sent, "the header") {
+			t.Errorf("%s: %+v", name, err)
+		}
 	}
 }
