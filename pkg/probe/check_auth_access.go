@@ -105,11 +105,14 @@ func (t *Target) refusal(ctx context.Context, f Finding) Finding {
 	case otherScheme(a) != "":
 		f.Message = fmt.Sprintf("the server wants %s authorization: HTTP 401, and none was sent", otherScheme(a))
 		f.Fix = fmt.Sprintf("give it what the scheme wants: --header 'Authorization: %s ${CREDENTIAL}'", otherScheme(a))
-	case session.OtherCredential(t.expanded.Headers) != "":
-		f.Message = fmt.Sprintf("the server refuses the header %s that it got (HTTP 401), and no Authorization header was sent", session.OtherCredential(t.expanded.Headers))
 	default:
-		f.Message = "the server wants authorization: HTTP 401, and no token was sent; it offers no OAuth metadata, so it probably wants a static token"
+		sent := "no token was sent"
 		f.Fix = "give it with a header: --header 'Authorization: Bearer ${TOKEN}'"
+		if name := session.OtherCredential(t.expanded.Headers); name != "" {
+			sent = "the header " + name + " was not enough"
+			f.Fix = "check the value of that header, or give a token with another: --header 'Authorization: Bearer ${TOKEN}'"
+		}
+		f.Message = "the server wants authorization: HTTP 401, and " + sent + "; it offers no OAuth metadata, so it probably wants a static token"
 		if a.Defaults { // nobody knows whether the endpoints are there
 			f.Fix += "; if it has a login all the same: " + t.loginLine()
 		}

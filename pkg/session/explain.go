@@ -159,7 +159,7 @@ func (o *opening) explainAuth(ctx context.Context, e *Error, f *transport.Fault)
 	case f.Authorized || refusedAnew(f.Err):
 		sent = "the token of a login was sent"
 	case OtherCredential(o.server.Headers) != "":
-		sent = "the header " + OtherCredential(o.server.Headers) + " was sent, and no Authorization header"
+		sent = "no Authorization header was sent, but " + OtherCredential(o.server.Headers)
 	}
 	e.Evidence = append(e.Evidence, sent)
 	authorized := configured || f.Authorized
@@ -198,8 +198,6 @@ func (o *opening) explainAuth(ctx context.Context, e *Error, f *transport.Fault)
 		e.Hint = "the server wants an OAuth login, and the entry says auth: none; remove that, and log in: " + loginCommand(o.server.Name)
 	case offered:
 		e.Hint, e.NeedsLogin = "the server wants an OAuth login: "+loginCommand(o.server.Name), true
-	case OtherCredential(o.server.Headers) != "":
-		e.Hint = hintOtherHeader
 	default:
 		e.Hint = "the server offers no OAuth login, so it probably wants a static token: --header 'Authorization: Bearer ${TOKEN}'"
 	}
@@ -232,9 +230,6 @@ var (
 	placeholder = lazily(`(?i)<[\w -]+>|\b(your|my|insert|replace)[_ -]?(\w+[_ -])*(token|key|pat|secret)\b|\bx{4,}\b|\.\.\.$|…$`)
 	unreplaced  = lazily(`\$[A-Za-z_]\w*|%[A-Za-z_]\w*%|\$?\{\{?[^}]*\}\}?`)
 )
-
-// hintOtherHeader is the next step where a credential in another header than Authorization is refused.
-const hintOtherHeader = "check the value of that header, and whether the server wants it in another: often Authorization: Bearer ${TOKEN}"
 
 // OtherCredential returns the name of a header, other than Authorization, that by its name holds a credential, "" if there is
 // none among the headers that are sent.

@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 
@@ -74,7 +75,7 @@ func TestMalformedAuthorization(t *testing.T) {
 }
 
 // TestOtherCredential shows a server that refuses what it got in another header than Authorization: it is not said that there
-// was nothing, nor advised to give what was given.
+// was nothing.
 func TestOtherCredential(t *testing.T) {
 	t.Parallel()
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -85,10 +86,10 @@ func TestOtherCredential(t *testing.T) {
 		w.WriteHeader(http.StatusUnauthorized)
 	}))
 	defer srv.Close()
-	for name, sent := range map[string]string{"private-token": "the header Private-Token was sent", "X-Api-Key": "the header X-Api-Key was sent", "X-Tenant": "no Authorization header was sent"} {
+	for name, sent := range map[string]string{"private-token": "no Authorization header was sent, but Private-Token", "X-Api-Key": "no Authorization header was sent, but X-Api-Key", "X-Tenant": "no Authorization header was sent"} {
 		_, err := (&Dialer{}).Dial(t.Context(), config.Server{Name: "n", URL: srv.URL + "/mcp", Headers: map[string]string{name: "value"}})
 		e, ok := errors.AsType[*Error](err)
-		if !ok || e.Class != ClassAuth || !strings.Contains(strings.Join(e.Evidence, "\n"), sent) || (e.Hint == hintOtherHeader) != strings.HasPrefix(sent, "the header") {
+		if !ok || e.Class != ClassAuth || !slices.Contains(e.Evidence, sent) {
 			t.Errorf("%s: %+v", name, err)
 		}
 	}
