@@ -558,13 +558,18 @@ func (f failure) text(everything bool, width int) string {
 	}
 	evidence := f.evidence
 	if cut := len(evidence) - tailLines; cut > 0 && !everything {
-		evidence = append([]string{"… " + plural(cut, "more line") + " with -v"}, evidence[cut:]...)
+		end := max(render.Telling(evidence)+1, tailLines) // what comes behind it is a stack of calls, or less
+		evidence = append([]string{"… " + plural(cut, "more line") + " with -v"}, evidence[end-tailLines:end]...)
 	}
 	if everything {
 		evidence = append(slices.Clip(evidence), f.more...)
 	}
 	for _, line := range evidence {
-		b.WriteString("  " + oneLine(line) + "\n")
+		line = oneLine(line)
+		if !everything {
+			line = render.Cut(line, mostEvidence)
+		}
+		b.WriteString("  " + line + "\n")
 	}
 	for _, hint := range f.hints {
 		for line := range strings.Lines(hint) {
@@ -573,6 +578,9 @@ func (f failure) text(everything bool, width int) string {
 	}
 	return b.String()
 }
+
+// mostEvidence is how many columns of a line of evidence are shown unless more is asked for: servers log whole messages.
+const mostEvidence = 500
 
 // mostSaid is how many bytes of a message are for people to read: a screen or so. Servers have sent a megabyte.
 const mostSaid = 2000

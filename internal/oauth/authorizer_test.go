@@ -754,9 +754,18 @@ func TestNobodyComesBack(t *testing.T) {
 	if _, err := s.request(a, "tools/list"); err == nil || begun != 1 {
 		t.Errorf("%v; a person was asked %d times", err, begun)
 	}
-	ctx, cancel := context.WithCancel(t.Context())
-	o.Person = &Person{Show: func(Asked) { cancel() }}
-	wantError(t, New(o).Login(ctx, nil), Cancelled, StepBrowser)
+	for _, kept := range []bool{true, false} { // the first login registers, and so the second one is with a client that was kept
+		ctx, cancel := context.WithCancel(t.Context())
+		o.Person = &Person{Show: func(Asked) { cancel() }}
+		err := New(o).Login(ctx, nil)
+		wantError(t, err, Cancelled, StepBrowser)
+		if e, ok := errors.AsType[*Error](err); !ok || strings.Contains(e.Hint, "registers anew") == kept {
+			t.Errorf("hint %q", e.Hint)
+		}
+		if _, is, err := o.Store.LoadClient(t.Context(), s.issuer()); is != kept || err != nil {
+			t.Errorf("the client is kept: %t, want %t, %v", is, kept, err)
+		}
+	}
 }
 
 // TestTakenPort shows that a port that is taken is told before anybody is registered or asked.
@@ -1066,5 +1075,20 @@ func TestSilentServer(t *testing.T) {
 	wantError(t, err, TimedOut, StepChallenge, "nothing came within connect_timeout 50ms (flag --connect-timeout)")
 	if e, _ := errors.AsType[*Error](err); e.Limit != o.Connect {
 		t.Errorf("the limit is %+v", e.Limit)
+	}
+}
+
+// TestOtherNameOfThisMachine shows a server that calls itself localhost and is reached as 127.0.0.1: the next step is told. That
+// of another machine is not recommended: it may be somebody else's.
+func TestOtherNameOfThisMachine(t *testing.T) {
+	t.Parallel()
+	for about, recommended := range map[string]bool{"http://localhost:1/mcp": true, "https://mcp.example/mcp": false, "http://bank.example@localhost:1/mcp": false} {
+		s := startAuthServer(t)
+		s.prm = func(doc map[string]any) { doc["resource"] = about }
+		err := New(s.options()).Login(t.Context(), nil)
+		wantError(t, err, Invalid, StepResource, about)
+		if e, ok := errors.AsType[*Error](err); !ok || strings.Contains(e.Hint, "use the URL that it is about") != recommended || !strings.Contains(e.Hint, s.endpoint()) {
+			t.Errorf("%s: hint %q", about, e.Hint)
+		}
 	}
 }

@@ -32,10 +32,13 @@ func (a *Authorizer) withPerson(ctx context.Context, f *attempt, chain Chain, sc
 	}
 	r, err := a.byCode(ctx, f, chain, scopes, who, person)
 	if e, ok := errors.AsType[*Error](err); ok && who.reused && (forgotten(e) || e.Code == "invalid_scope" && !subset(scopes, who.client.Scopes)) {
-		// The authorization server may have forgotten the client. Then it shows a page of its own, and nobody comes back. Or
-		// it gives a client only the scopes that it has registered for.
+		// The authorization server may have forgotten the client. Then it shows a page of its own, and nobody comes back: a
+		// person who sees that page ends the login. Or it gives a client only the scopes that it has registered for.
 		if err := a.o.Store.DeleteClient(context.WithoutCancel(ctx), issuer); err == nil && (e.Hint == "" || e.Code == "invalid_scope") {
 			e.Hint = "mcpctl registers anew at the next login: try once more"
+			if e.Reason == Cancelled {
+				e.Hint = "if the page in the browser did not know the client: the next login registers anew"
+			}
 		}
 	}
 	return r, err
@@ -47,7 +50,7 @@ func forgotten(e *Error) bool {
 	case "invalid_client", "unauthorized_client", "invalid_redirect_uri":
 		return true
 	}
-	return e.Reason == TimedOut || e.Step == StepCallback && e.Code == "invalid_request"
+	return e.Reason == TimedOut || e.Reason == Cancelled || e.Step == StepCallback && e.Code == "invalid_request"
 }
 
 // byCode sends the person to the browser, waits for the answer, and exchanges the code for a token.

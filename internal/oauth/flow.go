@@ -276,8 +276,13 @@ func (a *Authorizer) chain(ctx context.Context, d demand) (Chain, error) {
 	case ctx.Err() != nil:
 		return c, cancelled(ctx, StepResource)
 	case c.Resource == nil && c.Mismatch != "":
-		return c, failure(StepResource, Invalid, nil, "it is about %s, and the server is %s: its tokens would be for another server",
+		e := failure(StepResource, Invalid, nil, "it is about %s, and the server is %s: its tokens would be for another server",
 			transport.Snippet([]byte(c.Mismatch)), shownURL(a.o.Server.URL))
+		e.Hint = "the server's metadata has to have the resource " + shownURL(a.o.Server.URL)
+		if other, err := url.Parse(c.Mismatch); err == nil && other.User == nil && loopback(other.Hostname()) && loopback(a.endpoint.Hostname()) {
+			e.Hint += "; or use the URL that it is about" // this machine, by another of its names
+		}
+		return c, e
 	case c.Resource == nil && slices.ContainsFunc(c.ResourcePlaces, func(p Place) bool { return p.trouble }):
 		return c, failure(StepResource, Unreachable, nil, "%s", asked(c.ResourcePlaces))
 	case c.Resource == nil && !wanted && !d.explicit:

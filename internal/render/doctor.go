@@ -522,8 +522,9 @@ var (
 	})
 )
 
-// telling returns where the last of the lines is in which a program says what went wrong, or else the last that says anything.
-func telling(lines []string) int {
+// Telling returns where, among lines of evidence, the last one is in which a program says what went wrong, or else the last
+// that says anything.
+func Telling(lines []string) int {
 	for _, says := range []*regexp.Regexp{errorLine(), wordLine()} {
 		for i, l := range slices.Backward(lines) {
 			if says.MatchString(strings.TrimPrefix(l, stderrLabel)) && !frameLine().MatchString(l) {
@@ -548,7 +549,7 @@ func (d *doctor) detail(text, indent string, most int) {
 		rest := lines[kept-last:]
 		end := len(rest)
 		if strings.HasPrefix(rest[end-1], stderrLabel) {
-			end = max(telling(rest)+1, last)
+			end = max(Telling(rest)+1, last)
 		}
 		lines = slices.Concat(lines[:kept-last], []string{left}, rest[end-last:end])
 	}

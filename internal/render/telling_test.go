@@ -20,7 +20,7 @@ func TestTellingLine(t *testing.T) {
 		"words alone":                  {[]string{"stderr: loading", "stderr: ----"}, 0},
 		"no words at all":              {[]string{"stderr: {", "stderr: }"}, 1},
 	} {
-		if got := telling(c.lines); got != c.want {
+		if got := Telling(c.lines); got != c.want {
 			t.Errorf("%s: line %d, want %d", name, got, c.want)
 		}
 	}

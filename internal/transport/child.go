@@ -67,8 +67,10 @@ var (
 )
 
 const (
-	// StderrLines and stderrLine bound what is kept of standard error in memory.
+	// StderrLines is how many of the last lines of standard error are kept in memory, stderrHead how many of the first ones
+	// beside them, and stderrLine how long each may be.
 	StderrLines = 40
+	stderrHead  = 10
 	stderrLine  = 2 << 10
 	// NoiseLines bounds what is kept of standard output that is not MCP.
 	NoiseLines = 20
@@ -145,6 +147,7 @@ type Child struct {
 	// exitedAt is when the process had ended.
 	exitedAt time.Time
 	ending   Ending
+	head     []string // the first lines of standard error that are no longer in tail
 	tail     []string
 	noise    Noise
 	pending  map[string]pendingCall
@@ -316,6 +319,14 @@ func (k *Child) Stderr() []string {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	return append([]string(nil), k.tail...)
+}
+
+// StderrHead returns the first lines of standard error, as far as they are not among the last ones: a program may say first
+// what is wrong, and then for a page how it is used.
+func (k *Child) StderrHead() []string {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return slices.Clone(k.head)
 }
 
 // Noise returns what was on standard output and is not MCP.
@@ -894,6 +905,9 @@ func (k *Child) said(line []byte, cut bool) {
 	defer k.mu.Unlock()
 	k.tail = append(k.tail, strings.ToValidUTF8(text[:min(len(text), stderrLine)], ""))
 	if len(k.tail) > StderrLines {
+		if len(k.head) < stderrHead {
+			k.head = append(k.head, k.tail[0])
+		}
 		k.tail = k.tail[1:]
 	}
 }

@@ -108,8 +108,13 @@ func (t *Target) refusal(ctx context.Context, f Finding) Finding {
 		f.Message = fmt.Sprintf("the server wants %s authorization: HTTP 401, and none was sent", otherScheme(a))
 		f.Fix = fmt.Sprintf("give it what the scheme wants: --header 'Authorization: %s ${CREDENTIAL}'", otherScheme(a))
 	default:
-		f.Message = "the server wants authorization: HTTP 401, and no token was sent; it offers no OAuth metadata, so it probably wants a static token"
+		sent := "no token was sent"
 		f.Fix = "send it in a header: --header 'Authorization: Bearer ${TOKEN}'"
+		if name := session.OtherCredential(t.expanded.Headers); name != "" {
+			sent = "the header " + name + " was not enough"
+			f.Fix = "check the value of that header, or send a token in another: --header 'Authorization: Bearer ${TOKEN}'"
+		}
+		f.Message = "the server wants authorization: HTTP 401, and " + sent + "; it offers no OAuth metadata, so it probably wants a static token"
 		if a.Defaults { // nobody knows whether the endpoints are there
 			f.Fix += "; if it has a login all the same: " + t.loginLine()
 		}

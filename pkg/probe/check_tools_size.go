@@ -17,20 +17,22 @@ const (
 func toolsSize() Check {
 	return Check{
 		ID: "tools.size", Title: "list of tools is not too large", Needs: []string{"tools.list"}, Applies: announcesTools,
-		Why: `Clients pass the whole list to a model in every conversation: its size is paid for each time, and models choose
-worse among many tools. Some accept only a limited number, such as 128 functions in the OpenAI API. The number
-of tokens is an estimate, a quarter of the bytes.`,
+		Why: `Clients pass the name, the description and the input schema of every tool to a model in every conversation: their size is
+paid for each time, and models choose worse among many tools. Some accept only a limited number, such as 128 functions in the OpenAI
+API. The number of tokens is an estimate, a quarter of the bytes; output schemas, annotations and icons stay in the client and are
+not counted.`,
 		Remedy: "Offer fewer tools, or shorter descriptions and schemas. The key tools.include of an entry selects some of them.",
 		Run: func(ctx context.Context, t *Target) Finding {
 			list, err := t.list(ctx, "tools/list")
 			if err != nil {
 				return failure(err)
 			}
-			bytes := 0
+			bytes, handed := 0, 0
 			for _, item := range list.Items {
 				bytes += len(item)
+				handed += parseTool(item).handed()
 			}
-			tokens := bytes / tokenBytes
+			tokens := handed / tokenBytes
 			f := pass(fmt.Sprintf("about %d tokens", tokens))
 			switch {
 			case tokens > mostTokens:
@@ -43,3 +45,6 @@ of tokens is an estimate, a quarter of the bytes.`,
 		},
 	}
 }
+
+// handed returns how many bytes of a tool a model gets: the function calling of models knows nothing else of a tool.
+func (t tool) handed() int { return len(t.name) + len(t.description) + len(t.schema) }

@@ -73,3 +73,21 @@ func TestNamesAndDescriptions(t *testing.T) {
 		}
 	}
 }
+
+// TestSizeOfTheList shows that only what a model gets of a tool counts: not the schema of what a tool returns, nor pictures.
+func TestSizeOfTheList(t *testing.T) {
+	large := strings.Repeat("x", (mostTokens+1)*tokenBytes)
+	for where, want := range map[string]Status{
+		`"outputSchema": {"type": "object", "description": "` + large + `"}`:            Pass,
+		`"icons": [{"src": "data:image/png;base64,` + large + `"}]`:                     Pass,
+		`"_meta": {"a": "` + large + `"}`:                                               Pass,
+		`"description": "` + large + `"`:                                                Warn,
+		`"inputSchema": {"type": "object", "properties": {}, "title": "` + large + `"}`: Warn,
+	} {
+		target := &Target{lists: map[string]session.List{"tools/list": {Items: []json.RawMessage{json.RawMessage(`{"name": "get", ` + where + `}`)}}}}
+		f := toolsSize().Run(t.Context(), target)
+		if bytes, _ := f.Data["bytes"].(int); f.Status != want || bytes < len(large) {
+			t.Errorf("%.20s…: %s: %s, %v bytes", where, f.Status, f.Message, f.Data["bytes"])
+		}
+	}
+}

@@ -724,6 +724,33 @@ func TestHintsOfOffers(t *testing.T) {
 	}
 }
 
+// TestCheckOfATokenThatBreaks shows a server whose check of a token fails in place of refusing it: the token is what to look at.
+// Without one, and where the words are others, it is the server's own matter.
+func TestCheckOfATokenThatBreaks(t *testing.T) {
+	t.Parallel()
+	const broke = `{"error":"server_error","error_description":"Internal Server Error"}`
+	for name, c := range map[string]struct {
+		headers map[string]string
+		body    string
+		told    bool
+	}{
+		"a token":     {map[string]string{"authorization": "Bearer old"}, broke, true},
+		"none":        {nil, broke, false},
+		"other words": {map[string]string{"authorization": "Bearer old"}, `{"error":"out of memory"}`, false},
+	} {
+		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "application/json")
+			w.WriteHeader(http.StatusInternalServerError)
+			_, _ = io.WriteString(w, c.body)
+		}))
+		_, err := (&Dialer{}).Dial(t.Context(), config.Server{Name: "n", URL: s.URL + "/mcp", Headers: c.headers})
+		s.Close()
+		if e, ok := errors.AsType[*Error](err); !ok || strings.Contains(e.Hint, "check the token") != c.told {
+			t.Errorf("%s: %+v", name, err)
+		}
+	}
+}
+
 // TestDialerClient shows the way to what belongs to a server: by the proxy and with the authorities of its entry, without
 // what only the server itself is to see.
 func TestDialerClient(t *testing.T) {

@@ -458,6 +458,10 @@ func (o *opening) openAs(ctx context.Context, known remembered) (*Session, *Erro
 	if second.Class == ClassTimeout || second.Class == ClassInterrupted {
 		return nil, second
 	}
+	if second.Class == ClassAuth && second.Status == http.StatusUnauthorized { // nobody guards what is not there
+		second.Evidence = append(second.Evidence, "as streamable HTTP: "+err.Message)
+		return nil, second
+	}
 	err.Evidence = append(err.Evidence, "as HTTP with SSE: "+second.Message)
 	if f, ok := errors.AsType[*transport.Fault](second.Err); !ok || f.Kind != transport.KindStatus && f.Kind != transport.KindContent {
 		err.Message += "; as HTTP with SSE: " + second.Message // it got further there

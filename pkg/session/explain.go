@@ -135,21 +135,35 @@ func (o *opening) explainStatus(e *Error, f *transport.Fault) {
 		e.Hint = "the session was lost while it was being opened: several instances without shared sessions behind one address?"
 	case f.Status == http.StatusNotFound || f.Status == http.StatusMethodNotAllowed:
 		e.Hint = hintPath
+	case f.Status >= 500 && (f.Authorized || o.sendsAuthorization()) && authorizationFailed().Match(f.Body):
+		e.Hint = "it failed while it checked the authorization that it got: a token that it does not know has to be answered with 401; check the token, and the server's own log"
 	}
+}
+
+// authorizationFailed finds the error of RFC 6749 for a check that broke, in the form in which it is written there.
+var authorizationFailed = lazily(`^\s*\{\s*"error"\s*:\s*"(?:server_error|temporarily_unavailable)"`)
+
+// sendsAuthorization reports whether the entry has a header Authorization.
+func (o *opening) sendsAuthorization() bool {
+	for name := range o.server.Headers {
+		if http.CanonicalHeaderKey(name) == "Authorization" {
+			return true
+		}
+	}
+	return false
 }
 
 // explainAuth says what was sent to a server that refuses, and what it offers.
 func (o *opening) explainAuth(ctx context.Context, e *Error, f *transport.Fault) {
-	configured := false
-	for name := range o.server.Headers {
-		configured = configured || http.CanonicalHeaderKey(name) == "Authorization"
-	}
+	configured := o.sendsAuthorization()
 	sent := "no Authorization header was sent"
 	switch {
 	case configured:
 		sent = "an Authorization header was sent"
 	case f.Authorized || refusedAnew(f.Err):
 		sent = "the token of a login was sent"
+	case OtherCredential(o.server.Headers) != "":
+		sent = "no Authorization header was sent, but " + OtherCredential(o.server.Headers)
 	}
 	e.Evidence = append(e.Evidence, sent)
 	authorized := configured || f.Authorized
@@ -220,6 +234,17 @@ var (
 	placeholder = lazily(`(?i)<[\w -]+>|\b(your|my|insert|replace)[_ -]?(\w+[_ -])*(token|key|pat|secret)\b|\bx{4,}\b|\.\.\.$|…$`)
 	unreplaced  = lazily(`\$[A-Za-z_]\w*|%[A-Za-z_]\w*%|\$?\{\{?[^}]*\}\}?`)
 )
+
+// OtherCredential returns the name of a header, other than Authorization, that by its name holds a credential, "" if there is
+// none among the headers that are sent.
+func OtherCredential(headers map[string]string) string {
+	for _, name := range slices.Sorted(maps.Keys(headers)) {
+		if name = http.CanonicalHeaderKey(name); name != "Authorization" && name != "Proxy-Authorization" && config.LooksSecretName(name) {
+			return name
+		}
+	}
+	return ""
+}
 
 // MalformedAuthorization says what is wrong with the form of the Authorization header among headers that are sent, "" if
 // nothing is, or there is none. It never holds the value.

@@ -5,8 +5,13 @@ import (
 	"crypto/x509"
 	"errors"
 	"net"
+	"net/http"
+	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
+
+	"github.com/mcpctl/mcpctl/pkg/config"
 )
 
 // TestTLSHints shows what is said of a server that leaves out intermediate certificates, and of one that is too old.
@@ -66,5 +71,26 @@ func TestMalformedAuthorization(t *testing.T) {
 	}
 	if got := MalformedAuthorization(map[string]string{"X-Api-Key": "$KEY"}); got != "" {
 		t.Error(got)
+	}
+}
+
+// TestOtherCredential shows a server that refuses what it got in another header than Authorization: it is not said that there
+// was nothing.
+func TestOtherCredential(t *testing.T) {
+	t.Parallel()
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/mcp" {
+			http.NotFound(w, r)
+			return
+		}
+		w.WriteHeader(http.StatusUnauthorized)
+	}))
+	defer srv.Close()
+	for name, sent := range map[string]string{"private-token": "no Authorization header was sent, but Private-Token", "X-Api-Key": "no Authorization header was sent, but X-Api-Key", "X-Tenant": "no Authorization header was sent"} {
+		_, err := (&Dialer{}).Dial(t.Context(), config.Server{Name: "n", URL: srv.URL + "/mcp", Headers: map[string]string{name: "value"}})
+		e, ok := errors.AsType[*Error](err)
+		if !ok || e.Class != ClassAuth || !slices.Contains(e.Evidence, sent) {
+			t.Errorf("%s: %+v", name, err)
+		}
 	}
 }

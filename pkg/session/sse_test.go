@@ -2,10 +2,13 @@ package session
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -37,6 +40,31 @@ func TestSSEUnansweredPost(t *testing.T) {
 	}
 	if n := s.Stats().Handshakes; n != 1 {
 		t.Errorf("%d handshakes", n)
+	}
+}
+
+// TestSSEWantsAToken shows a server of the older transport that answers POST at the path of its stream with 404, and lets
+// nobody read that without a token: that is what is wrong, and not the URL.
+func TestSSEWantsAToken(t *testing.T) {
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodGet && r.URL.Path == "/sse" {
+			w.WriteHeader(http.StatusUnauthorized)
+			return
+		}
+		http.NotFound(w, r)
+	}))
+	defer srv.Close()
+	for path, want := range map[string]Class{"/sse": ClassAuth, "/nope": ClassConnect} {
+		_, err := (&Dialer{}).Dial(t.Context(), config.Server{Name: "n", URL: srv.URL + path})
+		e, ok := errors.AsType[*Error](err)
+		if !ok || e.Class != want {
+			t.Fatalf("%s: %+v", path, err)
+		}
+		if want == ClassAuth && (!strings.Contains(e.Hint, "static token") || !slices.ContainsFunc(e.Evidence, func(s string) bool {
+			return strings.HasPrefix(s, "as streamable HTTP: HTTP 404")
+		})) {
+			t.Errorf("hint %q, evidence %q", e.Hint, e.Evidence)
+		}
 	}
 }
 

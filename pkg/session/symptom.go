@@ -53,6 +53,9 @@ type symptom struct {
 	says func(r remains, part func(string) string) (means, do string)
 }
 
+// wholeLine is the part that is the line itself.
+const wholeLine = "line"
+
 // diagnose returns what happened to a child and what to do about it, "" if that is not known.
 func (r remains) diagnose() (row, means, do string) {
 	table := symptoms()
@@ -86,7 +89,12 @@ func (s symptom) said(r remains, line string, match []int) (means, do string) {
 		return string(s.text().ExpandString(nil, template, line, match))
 	}
 	if s.says != nil {
-		return s.says(r, func(name string) string { return fill("${" + name + "}") })
+		return s.says(r, func(name string) string {
+			if name == wholeLine {
+				return line
+			}
+			return fill("${" + name + "}")
+		})
 	}
 	return fill(s.means), fill(s.do)
 }
@@ -187,6 +195,12 @@ func pythonSymptoms() []symptom {
 
 func nodeSymptoms() []symptom {
 	return []symptom{
+		{
+			id: "node-part", about: "a file that another package lacks",
+			text:  lazily(`Cannot find module '(?P<path>[^']*[/\\]node_modules[/\\](?P<name>(?:@[^'/\\]+[/\\])?[^'/\\]+)[/\\][^']+)' imported from `),
+			means: "the installed package $name has no $path: it is of another version than the server needs",
+			do:    "install the server again (npm ci in its directory; behind npx: remove ~/.npm/_npx), or take another version of it",
+		},
 		{
 			id: "node-file", about: "a JavaScript file that does not exist",
 			text:  lazily(`Cannot find module '(?P<path>(/|[A-Za-z]:[\\/])[^']+)'`),
@@ -593,7 +607,7 @@ func argumentSymptoms() []symptom {
 	return []symptom{
 		{
 			id: "variable", about: "a variable that it wants",
-			text: lazily(`\b(?i:missing|required?|requires|must|please|set|provide|export|need|specify|no) (?:\S+ ){0,6}?\W?` + envName + `\b|` +
+			text: lazily(`\b(?i:missing|required?|requires|must|please|set|provide|export|need|specify|pass|no) (?:\S+ ){0,6}?\W?` + envName + `\b|` +
 				`\b` + envName + `\b\W{0,3}(?:\s*(?:\S+ ){0,4}?` + missing + `\b)|` +
 				`(?i:env(?:ironment)?[ -]?(?:variables?|vars?)):?\s+\W?(?P<name>[A-Z][A-Z0-9_]{2,})\b|` +
 				`\b(?P<name>[A-Z][A-Z0-9_]{2,})\W? (?i:env(?:ironment)?[ -]?(?:variable|var))`),
@@ -603,7 +617,7 @@ func argumentSymptoms() []symptom {
 				if strings.HasPrefix(name, "ERR_") || name == "MODULE_NOT_FOUND" || name == "RUST_BACKTRACE" {
 					return "", "" // a code, or advice for whoever looks for the cause
 				}
-				return r.variable(name)
+				return r.variables(name, part(wholeLine))
 			},
 		},
 		{
@@ -620,17 +634,23 @@ func argumentSymptoms() []symptom {
 			id: "option", about: "an option that it does not know",
 			text: lazily(`(?i)unrecognized (?:arguments?|options?):? ['"` + "`" + `‘]?(?P<name>[^'"` + "`" + `’]+)|unknown (?:shorthand )?(?:option|flag|argument|command)s?:? ['"` + "`" + `‘]?(?P<name>[^\s'"` + "`" + `’]+)|flag provided but not defined: (?P<name>\S+)|unexpected argument '(?P<name>[^']+)' found|no such (?:option|command):? '?(?P<name>[^\s'.]+)|invalid option -- '?(?P<name>[^\s']+)`),
 			says: func(_ remains, part func(string) string) (string, string) {
-				return "it does not know the argument " + strings.TrimSpace(part("name")), "correct args: see what the command says to --help"
+				const do = "correct args: see what the command says to --help"
+				switch name := strings.TrimRight(strings.TrimSpace(part("name")), ".,;"); name {
+				case "undefined", "null", "None": // what a program finds where nothing was given to it
+					return "it wants an argument, and got none", do
+				default:
+					return "it does not know the argument " + name, do
+				}
 			},
 		},
 		{
 			id: "argument", about: "an argument that it wants",
-			text: lazily(`(?i)the following (?:required )?arguments (?:are required|were not provided):\s*(?P<name>.*)$|missing required (?:argument|option|flag|parameter)s?:? ['"` + "`" + `]?(?P<name>[^\s'"` + "`" + `]+)|required flag\(s\) (?P<name>.+) not set|missing argument ['"]?(?P<name>[^\s'"]+)`),
+			text: lazily(`(?i)the following (?:required )?arguments (?:are required|were not provided):\s*(?P<name>.*)$|missing required (?:argument|option|flag|parameter)s?:? ['"` + "`" + `]?(?P<name>[^\s'"` + "`" + `]+)|required flag\(s\) (?P<name>.+) not set|required option '(?P<name>[^']+)' not specified|not enough (?:non-option )?arguments|(?:accepts|requires) (?:at least |between )?\d.* arg\(s\),? (?:only )?received \d|missing (?:argument|option) ['"]?(?P<name>[^\s'"]+)|(?:provide|specify|supply|pass|give) (?P<name>\S.{1,60}?) as (?:an?|the) (?:[\w-]+ ){0,3}(?:argument|parameter)\b`),
 			says: func(_ remains, part func(string) string) (string, string) {
 				if name := strings.TrimSpace(part("name")); name != "" {
 					return "it wants the argument " + name, "add it to args"
 				}
-				return "it wants more arguments", "add what it names to args"
+				return "it wants more arguments", "add what it names to args: often a subcommand, such as stdio or serve"
 			},
 		},
 		{
@@ -699,13 +719,26 @@ func endings() []symptom {
 		},
 		{
 			id: "usage", about: "a text about how it is used",
-			fits:  func(r remains) bool { return r.exit != nil && r.mentions(`(?i)^usage(?::|\s*$| of \S+:)`) },
-			means: "it printed how it is used: the arguments are not what it wants", do: "correct args: some commands want a subcommand such as serve, stdio or mcp",
+			fits: func(r remains) bool { return r.exit != nil && r.mentions(`(?i)^usage(?::|\s*$| of \S+:)`) },
+			says: func(r remains, _ func(string) string) (string, string) {
+				const do = "correct args: some commands want a subcommand such as serve, stdio or mcp"
+				if words := r.complaint(); words != "" {
+					return "it says " + words + ", and how it is used", do
+				}
+				return "it printed how it is used: the arguments are not what it wants", do
+			},
 		},
 		{
 			id: "bridge", about: "a bridge to a server elsewhere", fits: func(r remains) bool { return bridged(r.server) != "" },
 			says: func(r remains, _ func(string) string) (string, string) {
 				return "it is a bridge to " + bridged(r.server) + ", and did not get through", "look at that server without the bridge: mcpctl doctor " + config.Quote(bridged(r.server))
+			},
+		},
+		{
+			id: "own-words", about: "a process that says itself what is wrong",
+			fits: func(r remains) bool { return r.exit != nil && r.complaint() != "" },
+			says: func(r remains, _ func(string) string) (string, string) {
+				return "it says " + r.complaint(), "see to that; all that it wrote is shown with -v"
 			},
 		},
 		{
@@ -755,6 +788,32 @@ func (r remains) find(expr string) string {
 	return ""
 }
 
+// A line in which a program says what is wrong with it, and one that only tells where in the program that was.
+var (
+	complaining = lazily(`(?i)error\b|exception\b|\bfatal\b|\bpanic:|\bfailed\b|\bcannot\b|\bcan't\b|\bcould not\b|\bunable to\b|\brefused\b|\bdenied\b|\bnot found\b|\binvalid\b|\bmissing\b|\bplease\b|\bmust\b|\brequired\b`)
+	placeOnly   = lazily(`^\s*(?:at \S|File "|goroutine \d|(?:errno|code|syscall|hostname|address|port|path): |[\w./*()]+\(.*\)$|-{1,2}\w)`)
+	jsonMessage = lazily(`^\s*"message":\s*"(.*)",?\s*$`)
+)
+
+// complaint returns the last line in which the child says what is wrong, in quotes, "" if there is none. What programs in
+// JavaScript refuse in their settings they print as JSON, whose messages are taken.
+func (r remains) complaint() string {
+	for _, line := range slices.Backward(r.lines) {
+		if !complaining().MatchString(line) || placeOnly().MatchString(line) {
+			continue
+		}
+		if m := jsonMessage().FindStringSubmatch(line); m != nil {
+			line = m[1]
+		}
+		const most = 200
+		if runes := []rune(line); len(runes) > most {
+			line = string(runes[:most]) + "…"
+		}
+		return `"` + strings.TrimSpace(line) + `"`
+	}
+	return ""
+}
+
 // variable says what is known about a variable that the child asks for.
 func (r remains) variable(name string) (means, do string) {
 	value, given := lookupEnv(r.env, name)
@@ -768,6 +827,28 @@ func (r remains) variable(name string) (means, do string) {
 		return fmt.Sprintf("%s is set here, but was not passed to the server", name), "pass it on: " + r.pass(name)
 	}
 	return fmt.Sprintf("it needs the variable %s, which is not set", name), fmt.Sprintf("export %s=…, then: %s", name, r.pass(name))
+}
+
+// variables says what is known about a variable that the child asks for in a line that may name more of them: what it wants
+// all of, and what it would take instead.
+func (r remains) variables(name, line string) (means, do string) {
+	named := variableName().FindAllString(line, -1)
+	if len(named) > 1 && regexp.MustCompile(`(?i)\bor\b|\beither\b|\bone of\b`).MatchString(line) {
+		means, do = r.variable(named[0])
+		return strings.Replace(means, "the variable "+named[0], "the variable "+named[0]+", or another that it names", 1), do
+	}
+	means, do = r.variable(name)
+	joined := regexp.MustCompile(`\b` + name + `((?:(?:, |,? and |,? & )` + variableName().String() + `)+)`).FindStringSubmatch(line)
+	if joined == nil {
+		return means, do
+	}
+	for _, other := range variableName().FindAllString(joined[1], -1) {
+		if value, given := lookupEnv(r.env, other); !given || value == "" {
+			more, then := r.variable(other)
+			means, do = means+"; "+more, do+"; "+then
+		}
+	}
+	return means, do
 }
 
 // pass returns what gives a variable to the server.
@@ -861,7 +942,11 @@ func (o *opening) explainChild(e *Error, child *transport.Child, c transport.Com
 	for _, line := range n.Head {
 		r.garbled = r.garbled || transport.Wide(line)
 	}
-	for i, line := range slices.Concat(n.Head, e.StderrTail) {
+	first := child.StderrHead()
+	if len(first) > 0 {
+		e.Evidence = append(e.Evidence, "standard error begins with "+transport.Quote(first[0]))
+	}
+	for i, line := range slices.Concat(n.Head, first, e.StderrTail) {
 		if line = transport.Plain(line); line != "" {
 			r.lines = append(r.lines, line)
 			if i >= len(n.Head) {
