@@ -469,7 +469,48 @@ func httpStatusCases() []Case {
 			}},
 			check: check{want: `init 200 ct="text/plain.*protocolVersion`},
 		},
+		{
+			ID: "CASE-450", Name: "gateway-keeps-session-id", Area: "http-status", Over: HTTP, Level: 2,
+			Title:   "Proxy that drops Mcp-Session-Id from the answers",
+			Source:  "agentic-community/mcp-gateway-registry#1096",
+			Symptom: `initialize succeeds, and the next request gets 400 "Missing session ID".`,
+			Cause:   "The proxy passes on status and body only, so the client never gets the id that the server wants from it.",
+			Repro: `Healthy, but no answer has the header Mcp-Session-Id. Without it a request gets 400, error -32600
+			"Bad Request: Missing session ID".`,
+			Right: "Says that the server wants an id that it never gave, and to let the header through a proxy. Exactly one handshake.",
+			Exit:  "connect, protocol or session with that sentence.",
+			http: httpFault{request: wantsSession, reply: func(x *exchange, frame string) {
+				x.w.Header().Del("Mcp-Session-Id")
+				x.json(http.StatusOK, frame)
+			}},
+			check: check{want: `init 200 ct="application/json" body=.*note 400 .*Missing session ID`},
+		},
+		{
+			ID: "CASE-451", Name: "gateway-drops-session-id", Area: "http-status", Over: HTTP, Level: 2,
+			Title:   "Proxy that drops Mcp-Session-Id from the requests",
+			Source:  "modelcontextprotocol/csharp-sdk#1759; envoyproxy/ai-gateway#1555",
+			Symptom: `400 "Missing session ID", although the client sends one.`,
+			Cause:   "The proxy passes on headers that it knows only.",
+			Repro:   `Healthy, but requests reach the server without Mcp-Session-Id: 400, error -32600 "Bad Request: Missing session ID".`,
+			Right: `Says that the id was sent, and did not arrive. Opens no further sessions for it: each would be
+			refused in the same way.`,
+			Exit: "connect, protocol or session with that sentence.",
+			http: httpFault{request: func(x *exchange) bool {
+				x.r.Header.Del("Mcp-Session-Id")
+				return wantsSession(x)
+			}},
+			check: check{want: `init 200 .*mcp-session-id="sess-1-.*note 400 .*Missing session ID`},
+		},
 	}
+}
+
+// wantsSession refuses a POST without a session id, in the words of the Python SDK.
+func wantsSession(x *exchange) bool {
+	if x.r.Method != http.MethodPost || x.rpc() == "initialize" || x.sessionID() != "" {
+		return false
+	}
+	x.json(http.StatusBadRequest, errorFrame(`"server-error"`, codeInvalidRequest, "Bad Request: Missing session ID"))
+	return true
 }
 
 const (

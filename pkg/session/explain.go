@@ -88,14 +88,53 @@ func (o *opening) explain(ctx context.Context, e *Error) {
 		}
 	case transport.KindNotHTTP:
 		e.Hint = "check the port in the URL: something else than HTTP answers there"
-		if transport.SpeaksTLS(f.Err) {
+		switch {
+		case transport.SpeaksTLS(f.Err):
 			e.Hint = hintHTTPS
+		case transport.SpeaksHTTP2(f.Err):
+			e.Hint = "MCP clients speak HTTP/1.1, and HTTP/2 with TLS only: use the port for HTTP, or let the server speak HTTP/1.1, too"
 		}
 	case transport.KindExit:
 		e.Hint = "run the command by hand to see what it says"
 	case transport.KindStatus:
 		o.explainStatus(e, f)
 	case transport.KindOther, transport.KindDial, transport.KindSevered, transport.KindStart, transport.KindTooLarge, transport.KindAuth:
+	}
+}
+
+// tlsBound bounds the look at whether a port speaks TLS: it only explains a failure.
+const tlsBound = 1500 * time.Millisecond
+
+// explainClosed says more of a connection that was closed before the first byte of an answer: nothing is known of who listens
+// there. Many that speak TLS close the connection of whoever does not.
+func (o *opening) explainClosed(ctx context.Context, h *transport.HTTP, e *Error) {
+	f, ok := errors.AsType[*transport.Fault](e.Err)
+	if !ok || f.Kind != transport.KindSevered || h.Answered() || o.route.proxy != nil || o.endpoint().Scheme != "http" {
+		return
+	}
+	bounded, cancel := context.WithTimeout(ctx, tlsBound)
+	defer cancel()
+	if !o.noReuse && h.AnswersTLS(bounded) { // asked once, at the first attempt
+		other := *f
+		other.Kind, other.Err = transport.KindNotHTTP, errors.New(transport.TextHTTPS)
+		e.Err, e.kind, e.Class, e.Message, e.Hint = &other, kindProtocol, ClassProtocol, transport.TextHTTPS, hintHTTPS
+		return
+	}
+	if e.Hint == "" {
+		e.Hint = "see that the server runs, and that the port is its own; in a container it has to listen on 0.0.0.0, for a mapped port " +
+			"takes connections and does not reach 127.0.0.1"
+	}
+}
+
+// unannounced says of a limit that ran out that the stream of the older transport had opened, and never said where to POST.
+// See the MCP specification, 2024-11-05, "HTTP with SSE".
+func (o *opening) unannounced(e *Error, came string) {
+	e.Message = "the event stream opened, and named no endpoint" + strings.TrimPrefix(e.Message, "no answer")
+	e.Evidence = append(e.Evidence, came)
+	e.Hint = "an address of the older HTTP with SSE transport says first where to POST (event: endpoint): check the path, which often is /sse, " +
+		"and that no proxy holds events back (nginx: proxy_buffering off)"
+	if o.server.Transport == config.TransportSSE {
+		e.Hint = "if the server speaks the newer transport at this address: --transport http; else " + e.Hint
 	}
 }
 
@@ -128,6 +167,9 @@ func (o *opening) explainStatus(e *Error, f *transport.Fault) {
 		e.Hint = "the server has to accept " + initializedMethod + ", with 202 and no body"
 	case e.kind == kindExpired:
 		e.Hint = "the session was lost while it was being opened: several instances without shared sessions behind one address?"
+		if noSessionID().Match(f.Body) {
+			e.Hint += " Or a proxy before it that does not pass on the header Mcp-Session-Id?"
+		}
 	case f.Status == http.StatusNotFound || f.Status == http.StatusMethodNotAllowed:
 		e.Hint = hintPath
 	}
