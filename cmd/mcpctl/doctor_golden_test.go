@@ -85,7 +85,7 @@ func findingRuns(c faultlab.Case) []findingRun {
 		return []findingRun{{faultRun: plain}, limited(" -H 'Authorization: Bearer tok-1-faultlab'")}
 	case "tls-self-signed":
 		return []findingRun{{faultRun: plain}, limited(" --ca-file {DIR}/ca.pem"), limited(" --insecure")}
-	case "tls-expired":
+	case "tls-expired", "redirect-scheme-lost":
 		return []findingRun{limited(" --ca-file {DIR}/ca.pem")}
 	case "tls-mtls":
 		return []findingRun{limited(" --ca-file {DIR}/ca.pem"), limited(" --ca-file {DIR}/ca.pem --cert-file {DIR}/client.pem --key-file {DIR}/client.key")}

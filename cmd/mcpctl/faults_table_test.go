@@ -182,6 +182,9 @@ func httpStatusFaults() []faultCase {
 			class: "connect", says: []string{`the request carried Mcp-Session-Id, and the server saw none`, `Missing session ID`, `Mcp-Session-Id of requests`},
 			handshakes: 1, undeleted: true,
 		})},
+		{name: "answer-on-get-stream", runs: alike(faultRun{
+			class: "protocol", says: []string{`tools/list: the answer is HTTP 202 without a body, which is for notifications`, `opened with GET`}, handshakes: 1,
+		})},
 		{name: "gateway-login", runs: alike(faultRun{class: "connect", says: []string{`302`, `Cloudflare Access`, `CF-Access-Client-Id`}})},
 	}
 }
@@ -197,6 +200,10 @@ func redirectFaults() []faultCase {
 			do: auth, class: "connect", says: []string{`307 redirects to {OTHER}/mcp/`, `{ORIGIN}/mcp`},
 		})},
 		{name: "redirect-301-post", runs: alike(faultRun{do: auth})},
+		{name: "redirect-scheme-lost", runs: alike(faultRun{
+			do: auth + " --ca-file {DIR}/ca.pem", class: "connect",
+			says: []string{`307 redirects to http://127\.0\.0\.1:{PORT}/mcp/`, `the same address without TLS`, `use {URL}/; `, `X-Forwarded-Proto`},
+		})},
 	}
 }
 
@@ -346,6 +353,12 @@ func listingFaults() []faultCase {
 			{do: list, out: []string{`dangling`, `draft`, `any_type`}},
 			{do: "call SERVER any_type x=1", out: []string{`^ok$`}},
 			{do: "call SERVER dangling", out: []string{`^ok$`}, says: []string{`no structuredContent`}},
+		}},
+		{name: "schema-older-forms", runs: []faultRun{
+			{do: list, out: []string{`ttl`, `between`, `flagged`, `find`}},
+			{do: "call SERVER ttl ttl=1", out: []string{`^ok$`}},
+			{do: "call SERVER between range:=[1,2]", out: []string{`^ok$`}},
+			{do: "call SERVER find '{\"filter[name]\":\"x\"}'", out: []string{`^ok$`}},
 		}},
 		{name: "dup-tool-names", runs: []faultRun{{do: list, tools: 4, says: []string{`name of an earlier one, "echo"`}}, {do: echo}}},
 	}

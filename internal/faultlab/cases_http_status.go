@@ -501,6 +501,22 @@ func httpStatusCases() []Case {
 			}},
 			check: check{want: `init 200 .*mcp-session-id="sess-1-.*note 400 .*Missing session ID`},
 		},
+		{
+			ID: "CASE-456", Name: "answer-on-get-stream", Area: "http-status", Over: HTTP, Level: 2,
+			Title:   "202 for a request; the response goes to the stream of a GET",
+			Source:  "modelcontextprotocol/python-sdk#1661; modelcontextprotocol/ruby-sdk#294",
+			Symptom: "initialize works, and tools/list times out.",
+			Cause:   "The server mixes the older transport into the newer one: it answers POST with 202 and sends the response on a stream that the client may have opened with GET.",
+			Repro:   "initialize is healthy. Every other request gets 202 without a body, and is run; its response is written nowhere.",
+			Right:   "Fails at once: 202 is for notifications, and the response went elsewhere. No repeat.",
+			Exit:    "protocol with that sentence, under 3 s.",
+			http: httpFault{live: func(x *exchange, _ *session) bool {
+				x.w.WriteHeader(http.StatusAccepted)
+				x.s.responder.handle(x.m, func(string) { x.s.log("answered_elsewhere", "rpc", x.rpc()) })
+				return true
+			}},
+			check: check{want: `init 200 .*list 202 ct="" body= .*call 202 .*"echo":1.*answered_elsewhere`},
+		},
 	}
 }
 

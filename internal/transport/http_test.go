@@ -115,7 +115,7 @@ func TestFaults(t *testing.T) {
 	}{
 		"web page":       {answer(200, "text/html", "<title>Sign &amp; in</title>"), KindContent, `web page (200 text/html): "Sign & in"`},
 		"empty":          {answer(200, "application/json", ""), KindContent, "empty"},
-		"202":            {answer(202, "", ""), KindContent, "empty"},
+		"202":            {answer(202, "", ""), KindContent, "HTTP 202 without a body, which is for notifications"},
 		"not JSON-RPC":   {answer(200, "application/json", `{"ok":true}`), KindContent, `not JSON-RPC`},
 		"another id":     {answer(200, "application/json", `{"jsonrpc":"2.0","id":8,"result":{}}`), KindContent, "its id is 8, the request's is 7"},
 		"404":            {answer(404, "text/plain", "no such page"), KindStatus, "HTTP 404 Not Found: no such page"},

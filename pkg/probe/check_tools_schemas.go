@@ -15,7 +15,8 @@ func toolsSchemas() Check {
 	return Check{
 		ID: "tools.schemas", Title: "input schemas are usable", Needs: []string{"tools.list"},
 		Why: `Each schema is read by itself, so that a bad one hides no other. The inputSchema of a tool must be a JSON Schema object with "type": "object". Clients hand it to a model; with another
-one they drop the tool, or refuse the whole list. From protocol 2026-07-28 on, a parameter with x-mcp-header is sent as a
+one they drop the tool, or refuse the whole list. The Claude API refuses all tools for one with a keyword in a form of older drafts
+(exclusiveMinimum: true, a list as items), or with a parameter whose name holds other characters than letters, digits, _, . and -. From protocol 2026-07-28 on, a parameter with x-mcp-header is sent as a
 header over HTTP, too; clients must not call a tool for which that cannot be done.`,
 		Remedy:  `Give every tool an input schema of type object; one without parameters is {"type": "object"}.`,
 		Applies: announcesTools,

@@ -497,8 +497,11 @@ func (s seen) describe(e *Error, r row) {
 		if s.wantsID && !s.lost {
 			describeMissingID(e, s.fault.SessionID)
 		}
-		if s.fault.Kind == transport.KindTooLarge {
+		switch {
+		case s.fault.Kind == transport.KindTooLarge:
 			e.Hint = tooLargeHint
+		case s.fault.Kind == transport.KindContent && s.status == http.StatusAccepted:
+			e.Hint = "the response to a request belongs into the answer to its POST, as JSON or as a stream of events, and not on a stream that was opened with GET"
 		}
 		if s.unreachable() && !s.opened && s.fault.Kind != transport.KindStart {
 			e.Phase = "connect"

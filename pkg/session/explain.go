@@ -23,7 +23,9 @@ const (
 	hintToken  = "the server wants authorization: give it with --header 'Authorization: Bearer ${TOKEN}'"
 	hintRefuse = "the server refuses the authorization that it got: check that the token is right and has not expired"
 	hintLogin  = "a login page stands before the server: give it a token with --header 'Authorization: Bearer ${TOKEN}', or go round the page"
-	hintHost   = "the server, or a proxy, allows certain host names or origins only: use one of those in the URL"
+	// hintForwarded is for servers that write addresses with http although they are reached by https.
+	hintForwarded = "let the server know that TLS ends before it: X-Forwarded-Proto from the proxy, and trust in it (uvicorn: FORWARDED_ALLOW_IPS)"
+	hintHost      = "the server, or a proxy, allows certain host names or origins only: use one of those in the URL"
 )
 
 // loginWords are those of pages that want a person to log in.
@@ -68,14 +70,18 @@ func (o *opening) explain(ctx context.Context, e *Error) {
 		e.Hint = proxyHint(f)
 	case transport.KindRedirect:
 		e.Hint = "if that is the right address, use it: " + f.Location
-		if loginPlaces().MatchString(f.Location) {
-			e.Hint = hintLogin
-		}
-		if f.Err != nil {
+		switch secure := o.withTLS(f.Location); {
+		case f.Err != nil && f.Status == 0 && secure != "": // it was no redirect: the endpoint event of the older transport named the address
+			e.Hint = hintForwarded
+		case f.Err != nil && f.Status == 0:
+			e.Hint = "the server, or a proxy before it, has to announce an address of the URL's own origin" + o.atOrigin(f.Location)
+		case f.Err != nil:
 			e.Hint = "correct the redirects of the server"
-			if f.Status == 0 { // it was no redirect: the endpoint event of the older transport named the address
-				e.Hint = "the server, or a proxy before it, has to announce an address of the URL's own origin" + o.atOrigin(f.Location)
-			}
+		case loginPlaces().MatchString(f.Location):
+			e.Hint = hintLogin
+		case secure != "":
+			e.Message += ": it is the same address without TLS"
+			e.Hint = "use " + secure + "; " + hintForwarded
 		}
 	case transport.KindContent:
 		switch {
@@ -136,6 +142,18 @@ func (o *opening) unannounced(e *Error, came string) {
 	if o.server.Transport == config.TransportSSE {
 		e.Hint = "if the server speaks the newer transport at this address: --transport http; else " + e.Hint
 	}
+}
+
+// withTLS returns an address on the host of the endpoint with https in place of http, "" if it is another address: the server
+// does not know that TLS ends at a proxy before it.
+func (o *opening) withTLS(address string) string {
+	u, err := url.Parse(address)
+	e := o.endpoint()
+	if err != nil || u.Scheme != "http" || e.Scheme != "https" || !strings.EqualFold(u.Hostname(), e.Hostname()) {
+		return ""
+	}
+	u.Scheme, u.Host = "https", e.Host
+	return u.String()
 }
 
 // atOrigin offers, for the end of a hint, the URL of the entry at the origin of an address, if both are this machine: a server
