@@ -182,6 +182,7 @@ func httpStatusFaults() []faultCase {
 			class: "connect", says: []string{`the request carried Mcp-Session-Id, and the server saw none`, `Missing session ID`, `Mcp-Session-Id of requests`},
 			handshakes: 1, undeleted: true,
 		})},
+		{name: "app-not-started", runs: alike(faultRun{class: "connect", says: []string{`HTTP 500`, `Server: uvicorn`, `lifespan=mcp_app\.lifespan`}})},
 		{name: "answer-on-get-stream", runs: alike(faultRun{
 			class: "protocol", says: []string{`tools/list: the answer is HTTP 202 without a body, which is for notifications`, `opened with GET`}, handshakes: 1,
 		})},
@@ -295,6 +296,10 @@ func lifecycleFaults() []faultCase {
 		{name: "initialized-unknown", runs: alike(faultRun{
 			class: "protocol", says: []string{`notifications/initialized: HTTP 404`, `has to accept notifications/initialized`}, never: []string{"instances"},
 		})},
+		{name: "init-taken", runs: alike(faultRun{
+			class: "connect", says: []string{`Server already initialized`, `one transport for all clients`, `restart the server`}, never: []string{"SSE"},
+		})},
+		{name: "init-body-read", runs: alike(faultRun{class: "connect", says: []string{`Parse error`, `the body of the request was read before`, `req\.body`}})},
 		{name: "init-array", runs: alike(faultRun{
 			class: "protocol", says: []string{`the member capabilities\.tools is of another type, an array`, `PHP and Lua write \[\]`}, never: []string{"ServerCapabilities"},
 		})},
@@ -360,6 +365,9 @@ func listingFaults() []faultCase {
 			{do: "call SERVER between range:=[1,2]", out: []string{`^ok$`}},
 			{do: "call SERVER find '{\"filter[name]\":\"x\"}'", out: []string{`^ok$`}},
 		}},
+		{name: "tools-zod", runs: alike(faultRun{
+			class: "protocol", says: []string{`reading '_zod'`, `versions of zod that do not go together`, `update the server`}, execs: -1,
+		})},
 		{name: "dup-tool-names", runs: []faultRun{{do: list, tools: 4, says: []string{`name of an earlier one, "echo"`}}, {do: echo}}},
 	}
 }

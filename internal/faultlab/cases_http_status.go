@@ -502,6 +502,18 @@ func httpStatusCases() []Case {
 			check: check{want: `init 200 .*mcp-session-id="sess-1-.*note 400 .*Missing session ID`},
 		},
 		{
+			ID: "CASE-460", Name: "app-not-started", Area: "http-status", Over: HTTP, Level: 2,
+			Title:   "500 from a mounted app whose lifespan never ran",
+			Source:  "modelcontextprotocol/python-sdk#1716; PrefectHQ/fastmcp#518; OpenOSINT/OpenOSINT#41",
+			Symptom: `"500 Internal Server Error" and nothing else; the reason stands in the server's log only.`,
+			Cause:   "The MCP app is mounted in a FastAPI or Starlette app, which does not run the lifespan of what it mounts.",
+			Repro:   `Every request gets 500 text/plain "Internal Server Error", Server: uvicorn.`,
+			Right:   "Names the usual reason beside the server's log.",
+			Exit:    "connect.",
+			http:    httpFault{request: instead(http.StatusInternalServerError, "text/plain; charset=utf-8", "Internal Server Error", "Server", "uvicorn")},
+			check:   check{want: `init 500 ct="text/plain; charset=utf-8" body=Internal Server Error`},
+		},
+		{
 			ID: "CASE-456", Name: "answer-on-get-stream", Area: "http-status", Over: HTTP, Level: 2,
 			Title:   "202 for a request; the response goes to the stream of a GET",
 			Source:  "modelcontextprotocol/python-sdk#1661; modelcontextprotocol/ruby-sdk#294",

@@ -460,6 +460,7 @@ func classify(ev evidence) *Error {
 	}
 	s.describe(e, r)
 	s.meet(e)
+	s.mend(e)
 	if ev.opened {
 		e.Outcome = outcomeOf(e.kind, ev.state)
 	}
