@@ -66,7 +66,7 @@ func (s seen) mend(e *Error) {
 	default:
 		return
 	}
-	i := slices.IndexFunc(mistakes(), func(m mistake) bool { return !(m.opening && s.opened) && m.text().MatchString(shown) })
+	i := slices.IndexFunc(mistakes(), func(m mistake) bool { return (!m.opening || !s.opened) && m.text().MatchString(shown) })
 	if i < 0 {
 		return
 	}
