@@ -64,7 +64,7 @@ func findingRuns(c faultlab.Case) []findingRun {
 		plain.delay = 1500 * time.Millisecond
 	case "slow-start":
 		plain.delay = 2 * time.Second
-	case "init-never", "framing-input", "stdio-http-server", "stdio-buffered", "stdio-utf16":
+	case "init-never", "sse-no-endpoint", "framing-input", "stdio-http-server", "stdio-buffered", "stdio-utf16":
 		return []findingRun{limited(" --connect-timeout 5s")}
 	case "list-never", "http-headers-stall", "http-429-long":
 		return []findingRun{limited(" --timeout 2s")}
@@ -87,7 +87,7 @@ func findingRuns(c faultlab.Case) []findingRun {
 		return []findingRun{{faultRun: plain}, limited(" -H 'Authorization: Bearer tok-1-faultlab'")}
 	case "tls-self-signed":
 		return []findingRun{{faultRun: plain}, limited(" --ca-file {DIR}/ca.pem"), limited(" --insecure")}
-	case "tls-expired":
+	case "tls-expired", "redirect-scheme-lost":
 		return []findingRun{limited(" --ca-file {DIR}/ca.pem")}
 	case "tls-mtls":
 		return []findingRun{limited(" --ca-file {DIR}/ca.pem"), limited(" --ca-file {DIR}/ca.pem --cert-file {DIR}/client.pem --key-file {DIR}/client.key")}

@@ -174,6 +174,18 @@ func httpStatusFaults() []faultCase {
 			alike(faultRun{class: "auth", says: []string{`400`, `The access token expired`, `no Authorization header was sent`, `--header`}}),
 			alike(faultRun{do: " -H '{AUTHORIZATION}'", class: "auth", says: []string{`400`, `an Authorization header was sent`, `has not expired`}}),
 		)},
+		{name: "gateway-keeps-session-id", runs: alike(faultRun{
+			class: "connect", says: []string{`wants a session id, and its answer to initialize gave none`, `Missing session ID`, `Mcp-Session-Id of answers`},
+			handshakes: 1, undeleted: true,
+		})},
+		{name: "gateway-drops-session-id", runs: alike(faultRun{
+			class: "connect", says: []string{`the request carried Mcp-Session-Id, and the server saw none`, `Missing session ID`, `Mcp-Session-Id of requests`},
+			handshakes: 1, undeleted: true,
+		})},
+		{name: "app-not-started", runs: alike(faultRun{class: "connect", says: []string{`HTTP 500`, `Server: uvicorn`, `lifespan=mcp_app\.lifespan`}})},
+		{name: "answer-on-get-stream", runs: alike(faultRun{
+			class: "protocol", says: []string{`tools/list: the answer is HTTP 202 without a body, which is for notifications`, `opened with GET`}, handshakes: 1,
+		})},
 		{name: "gateway-login", runs: alike(faultRun{class: "connect", says: []string{`302`, `Cloudflare Access`, `CF-Access-Client-Id`}})},
 	}
 }
@@ -189,6 +201,10 @@ func redirectFaults() []faultCase {
 			do: auth, class: "connect", says: []string{`307 redirects to {OTHER}/mcp/`, `{ORIGIN}/mcp`},
 		})},
 		{name: "redirect-301-post", runs: alike(faultRun{do: auth})},
+		{name: "redirect-scheme-lost", runs: alike(faultRun{
+			do: auth + " --ca-file {DIR}/ca.pem", class: "connect",
+			says: []string{`307 redirects to http://127\.0\.0\.1:{PORT}/mcp/`, `the same address without TLS`, `use {URL}/; `, `X-Forwarded-Proto`},
+		})},
 	}
 }
 
@@ -209,6 +225,16 @@ func sseFaults() []faultCase {
 		{name: "sse-bare-data", runs: fine()},
 		{name: "sse-resume", runs: []faultRun{{do: list}, {do: echo, calls: 1}}},
 		{name: "sse-server-ping", runs: fine()},
+		{name: "sse-answer-in-post", runs: []faultRun{{do: list}, {do: echo, calls: 1}}},
+		{name: "sse-no-endpoint", runs: alike(faultRun{
+			do: " --connect-timeout 2s", class: "timeout", limit: 2 * time.Second,
+			says: []string{`the event stream opened, and named no endpoint within connect_timeout 2s`, `the first of the name "ping", and \d comments`, `proxy_buffering off`},
+		})},
+		{name: "sse-endpoint-elsewhere", runs: alike(faultRun{
+			do: " -H '{AUTHORIZATION}'", class: "connect",
+			says: []string{`names an endpoint at another origin: http://mcp-backend:8000/messages`, `{ORIGIN}/sse`, `address of the URL's own origin`},
+		})},
+		{name: "sse-event-unended", runs: []faultRun{{do: list, within: 5 * time.Second}, {do: echo, calls: 1, within: 5 * time.Second}}},
 	}
 }
 
@@ -270,6 +296,10 @@ func lifecycleFaults() []faultCase {
 		{name: "initialized-unknown", runs: alike(faultRun{
 			class: "protocol", says: []string{`notifications/initialized: HTTP 404`, `has to accept notifications/initialized`}, never: []string{"instances"},
 		})},
+		{name: "init-taken", runs: alike(faultRun{
+			class: "connect", says: []string{`Server already initialized`, `one transport for all clients`, `restart the server`}, never: []string{"SSE"},
+		})},
+		{name: "init-body-read", runs: alike(faultRun{class: "connect", says: []string{`Parse error`, `the body of the request was read before`, `req\.body`}})},
 		{name: "init-array", runs: alike(faultRun{
 			class: "protocol", says: []string{`the member capabilities\.tools is of another type, an array`, `PHP and Lua write \[\]`}, never: []string{"ServerCapabilities"},
 		})},
@@ -292,6 +322,7 @@ func jsonrpcFaults() []faultCase {
 		{name: "framing-output", runs: fine()},
 		{name: "params-null", runs: fine()},
 		{name: "notification-answered", runs: fine()},
+		{name: "json-lines", runs: []faultRun{{do: list}, {do: echo, calls: 1}}},
 		{name: "number-nan", runs: []faultRun{
 			{do: list},
 			{do: echo, class: "unknown-outcome", execs: 1, calls: 1, outcome: "unknown", says: []string{`it is no JSON: invalid character 'N'`, `not repeated`}},
@@ -328,6 +359,15 @@ func listingFaults() []faultCase {
 			{do: "call SERVER any_type x=1", out: []string{`^ok$`}},
 			{do: "call SERVER dangling", out: []string{`^ok$`}, says: []string{`no structuredContent`}},
 		}},
+		{name: "schema-older-forms", runs: []faultRun{
+			{do: list, out: []string{`ttl`, `between`, `flagged`, `find`}},
+			{do: "call SERVER ttl ttl=1", out: []string{`^ok$`}},
+			{do: "call SERVER between range:=[1,2]", out: []string{`^ok$`}},
+			{do: "call SERVER find '{\"filter[name]\":\"x\"}'", out: []string{`^ok$`}},
+		}},
+		{name: "tools-zod", runs: alike(faultRun{
+			class: "protocol", says: []string{`reading '_zod'`, `versions of zod that do not go together`, `update the server`}, execs: -1,
+		})},
 		{name: "dup-tool-names", runs: []faultRun{{do: list, tools: 4, says: []string{`name of an earlier one, "echo"`}}, {do: echo}}},
 	}
 }
@@ -427,5 +467,12 @@ func networkFaults() []faultCase {
 			alike(faultRun{do: " --wait 2s", delay: time.Minute, class: "connect", says: []string{`refused`, `--wait`}}),
 			alike(faultRun{do: " --wait 10s", delay: 5 * time.Second}),
 		)},
+		{name: "net-http2-only", runs: alike(faultRun{class: "protocol", says: []string{`HTTP/2 without TLS`, `gRPC`, `HTTP/1\.1`}, never: []string{"malformed"}})},
+		{name: "net-tls-alert", runs: alike(faultRun{class: "protocol", says: []string{`speaks HTTPS on this port`, `https://`}, never: []string{"malformed"}})},
+		{name: "net-tls-closes", runs: alike(faultRun{class: "protocol", says: []string{`speaks HTTPS on this port`, `https://`}, never: []string{"reset", "EOF"}})},
+		{name: "net-https-to-http", runs: alike(faultRun{class: "connect", says: []string{`speaks plain HTTP on this port`, `http://`}})},
+		{name: "net-port-unmapped", runs: alike(faultRun{
+			do: " --wait 1s", class: "connect", says: []string{`the connection was closed without an answer`, `0\.0\.0\.0`}, never: []string{"EOF", "read tcp"},
+		})},
 	}
 }

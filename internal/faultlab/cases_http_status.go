@@ -469,7 +469,76 @@ func httpStatusCases() []Case {
 			}},
 			check: check{want: `init 200 ct="text/plain.*protocolVersion`},
 		},
+		{
+			ID: "CASE-450", Name: "gateway-keeps-session-id", Area: "http-status", Over: HTTP, Level: 2,
+			Title:   "Proxy that drops Mcp-Session-Id from the answers",
+			Source:  "agentic-community/mcp-gateway-registry#1096",
+			Symptom: `initialize succeeds, and the next request gets 400 "Missing session ID".`,
+			Cause:   "The proxy passes on status and body only, so the client never gets the id that the server wants from it.",
+			Repro: `Healthy, but no answer has the header Mcp-Session-Id. Without it a request gets 400, error -32600
+			"Bad Request: Missing session ID".`,
+			Right: "Says that the server wants an id that it never gave, and to let the header through a proxy. Exactly one handshake.",
+			Exit:  "connect, protocol or session with that sentence.",
+			http: httpFault{request: wantsSession, reply: func(x *exchange, frame string) {
+				x.w.Header().Del("Mcp-Session-Id")
+				x.json(http.StatusOK, frame)
+			}},
+			check: check{want: `init 200 ct="application/json" body=.*note 400 .*Missing session ID`},
+		},
+		{
+			ID: "CASE-451", Name: "gateway-drops-session-id", Area: "http-status", Over: HTTP, Level: 2,
+			Title:   "Proxy that drops Mcp-Session-Id from the requests",
+			Source:  "modelcontextprotocol/csharp-sdk#1759; envoyproxy/ai-gateway#1555",
+			Symptom: `400 "Missing session ID", although the client sends one.`,
+			Cause:   "The proxy passes on headers that it knows only.",
+			Repro:   `Healthy, but requests reach the server without Mcp-Session-Id: 400, error -32600 "Bad Request: Missing session ID".`,
+			Right: `Says that the id was sent, and did not arrive. Opens no further sessions for it: each would be
+			refused in the same way.`,
+			Exit: "connect, protocol or session with that sentence.",
+			http: httpFault{request: func(x *exchange) bool {
+				x.r.Header.Del("Mcp-Session-Id")
+				return wantsSession(x)
+			}},
+			check: check{want: `init 200 .*mcp-session-id="sess-1-.*note 400 .*Missing session ID`},
+		},
+		{
+			ID: "CASE-460", Name: "app-not-started", Area: "http-status", Over: HTTP, Level: 2,
+			Title:   "500 from a mounted app whose lifespan never ran",
+			Source:  "modelcontextprotocol/python-sdk#1716; PrefectHQ/fastmcp#518; OpenOSINT/OpenOSINT#41",
+			Symptom: `"500 Internal Server Error" and nothing else; the reason stands in the server's log only.`,
+			Cause:   "The MCP app is mounted in a FastAPI or Starlette app, which does not run the lifespan of what it mounts.",
+			Repro:   `Every request gets 500 text/plain "Internal Server Error", Server: uvicorn.`,
+			Right:   "Names the usual reason beside the server's log.",
+			Exit:    "connect.",
+			http:    httpFault{request: instead(http.StatusInternalServerError, "text/plain; charset=utf-8", "Internal Server Error", "Server", "uvicorn")},
+			check:   check{want: `init 500 ct="text/plain; charset=utf-8" body=Internal Server Error`},
+		},
+		{
+			ID: "CASE-456", Name: "answer-on-get-stream", Area: "http-status", Over: HTTP, Level: 2,
+			Title:   "202 for a request; the response goes to the stream of a GET",
+			Source:  "modelcontextprotocol/python-sdk#1661; modelcontextprotocol/ruby-sdk#294",
+			Symptom: "initialize works, and tools/list times out.",
+			Cause:   "The server mixes the older transport into the newer one: it answers POST with 202 and sends the response on a stream that the client may have opened with GET.",
+			Repro:   "initialize is healthy. Every other request gets 202 without a body, and is run; its response is written nowhere.",
+			Right:   "Fails at once: 202 is for notifications, and the response went elsewhere. No repeat.",
+			Exit:    "protocol with that sentence, under 3 s.",
+			http: httpFault{live: func(x *exchange, _ *session) bool {
+				x.w.WriteHeader(http.StatusAccepted)
+				x.s.responder.handle(x.m, func(string) { x.s.log("answered_elsewhere", "rpc", x.rpc()) })
+				return true
+			}},
+			check: check{want: `init 200 .*list 202 ct="" body= .*call 202 .*"echo":1.*answered_elsewhere`},
+		},
 	}
+}
+
+// wantsSession refuses a POST without a session id, in the words of the Python SDK.
+func wantsSession(x *exchange) bool {
+	if x.r.Method != http.MethodPost || x.rpc() == "initialize" || x.sessionID() != "" {
+		return false
+	}
+	x.json(http.StatusBadRequest, errorFrame(`"server-error"`, codeInvalidRequest, "Bad Request: Missing session ID"))
+	return true
 }
 
 const (

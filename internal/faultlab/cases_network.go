@@ -1,7 +1,10 @@
 package faultlab
 
 import (
+	"io"
+	"net"
 	"net/http"
+	"strings"
 	"time"
 )
 
@@ -98,5 +101,93 @@ func networkCases() []Case {
 				},
 			},
 		},
+		{
+			ID: "CASE-446", Name: "net-http2-only", Area: "network", Over: HTTP, Level: 2,
+			Title:   "A port that speaks HTTP/2 without TLS only",
+			Source:  "grpc/grpc#31589; dotnet/aspnetcore#39402",
+			Symptom: `"malformed HTTP response", "Expected HTTP/", "socket hang up".`,
+			Cause:   "The port of a gRPC server, or a server that was set to HTTP/2 only: an answer to HTTP/1.1 is a frame of HTTP/2.",
+			Repro:   "Every connection gets a SETTINGS frame at once; what is no HTTP/2 then gets GOAWAY and the end of the connection.",
+			Right:   `Says "HTTP/2 without TLS (gRPC?)" and what to do: another port, or HTTP/1.1 on this one.`,
+			Exit:    "connect or protocol with that sentence.",
+			http:    httpFault{raw: http2Only},
+			check:   check{want: `init ERR`, drive: func(p *httpProbe) { p.initialize("init") }},
+		},
+		{
+			ID: "CASE-447", Name: "net-tls-alert", Area: "network", Over: HTTP, Level: 1,
+			Title:   "http:// for a TLS port that answers with an alert",
+			Source:  "vxcontrol/pentagi#212",
+			Symptom: `"malformed HTTP response", "Parse Error: Expected HTTP/".`,
+			Cause:   "The URL lacks the s of https.",
+			Repro:   "What does not begin as TLS gets the alert 0x15 0x03 0x01 … (protocol version), and the connection ends.",
+			Right:   "Says that the port speaks HTTPS, and to write https://.",
+			Exit:    "connect or protocol with that sentence.",
+			http: httpFault{raw: func(c net.Conn) {
+				opening(c)
+				_, _ = c.Write([]byte{0x15, 0x03, 0x01, 0x00, 0x02, 0x02, 0x46}) // fatal, protocol_version (RFC 8446, 6)
+			}},
+			check: check{want: `init ERR`, drive: func(p *httpProbe) { p.initialize("init") }},
+		},
+		{
+			ID: "CASE-448", Name: "net-tls-closes", Area: "network", Over: HTTP, Level: 2,
+			Title:   "http:// for a TLS port that closes without a word",
+			Source:  "anthropics/claude-code#5383",
+			Symptom: `"socket hang up", "ECONNRESET", "EOF".`,
+			Cause:   "The URL lacks the s of https; many TLS servers only close what does not begin as TLS.",
+			Repro:   "What begins with the handshake of TLS is answered as a TLS server does; anything else is closed without a byte.",
+			Right:   "Finds out that the port speaks TLS, and says to write https://.",
+			Exit:    "connect with that sentence.",
+			http:    httpFault{raw: tlsOrClose},
+			check:   check{want: `init ERR`, drive: func(p *httpProbe) { p.initialize("init") }},
+		},
+		{
+			ID: "CASE-449", Name: "net-https-to-http", Area: "network", Over: HTTP, Level: 1,
+			Title:   "https:// for a port that speaks plain HTTP",
+			Source:  "portainer/portainer-mcp#35; aaronsb/obsidian-mcp-plugin#18",
+			Symptom: `"wrong version number", "server gave HTTP response to HTTPS client".`,
+			Cause:   "The URL has an s too many, or TLS ends at a proxy on another port.",
+			Repro:   "Healthy plain HTTP; the URL begins with https://.",
+			Right:   "Says that the port speaks plain HTTP, and to write http://.",
+			Exit:    "connect with that sentence.",
+			http:    httpFault{url: func(origin string) string { return strings.Replace(origin, "http:", "https:", 1) + "/mcp" }},
+			check:   check{want: `url=https.*init ERR .*HTTP response to HTTPS client`},
+		},
+		{
+			ID: "CASE-453", Name: "net-port-unmapped", Area: "network", Over: HTTP, Level: 2,
+			Title:   "A mapped port with nothing behind it",
+			Source:  "iuill/playwright-mcp-docker#6; ihor-sokoliuk/mcp-searxng#93",
+			Symptom: `"ECONNRESET", "socket hang up", "Empty reply from server".`,
+			Cause: `The server in a container listens on 127.0.0.1 there; the port's mapping takes the connection and finds
+			nobody to give it to.`,
+			Repro: "Every connection is closed before a byte was read.",
+			Right: "Says that something takes connections and does not answer, and names 0.0.0.0.",
+			Exit:  "connect.",
+			http:  httpFault{raw: func(net.Conn) {}},
+			check: check{want: `init ERR`, drive: func(p *httpProbe) { p.initialize("init") }},
+		},
+	}
+}
+
+// opening waits for the first bytes of a connection.
+func opening(c net.Conn) []byte {
+	first := make([]byte, 16)
+	n, _ := c.Read(first)
+	return first[:n]
+}
+
+// http2Only begins as a server of HTTP/2 does, and ends a connection whose client does not. See RFC 9113, 3.4, 6.5 and 6.8.
+func http2Only(c net.Conn) {
+	_, _ = c.Write([]byte{0, 0, 0, 4, 0, 0, 0, 0, 0}) // SETTINGS, empty
+	if string(opening(c)) == "PRI * HTTP/2.0\r\n" {
+		_, _ = io.Copy(io.Discard, c) // nobody needs more of it
+		return
+	}
+	_, _ = c.Write([]byte{0, 0, 8, 7, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1}) // GOAWAY, PROTOCOL_ERROR
+}
+
+// tlsOrClose answers the hello of TLS with the alert that there is no common ground, and closes all else.
+func tlsOrClose(c net.Conn) {
+	if first := opening(c); len(first) > 2 && first[0] == 0x16 && first[1] == 0x03 {
+		_, _ = c.Write([]byte{0x15, 0x03, 0x03, 0x00, 0x02, 0x02, 0x28}) // fatal, handshake_failure (RFC 8446, 6)
 	}
 }

@@ -90,6 +90,32 @@ func redirectCases() []Case {
 			})},
 			check: check{want: `get /mcp/ 405.*init 301 .*location="/mcp/"`, fetch: []string{"/mcp/"}},
 		},
+		{
+			ID: "CASE-455", Name: "redirect-scheme-lost", Area: "redirect", Over: HTTP, Level: 1,
+			Title:   "Redirect from https to http, behind a proxy that ends TLS",
+			Source:  "chainguard-dev/edu#3704; dbcls/togomcp#175; cBioPortal/cbioportal-mcp#78; Yeraze/eeroVista#121",
+			Symptom: `"Couldn't connect", or a token in clear text on port 80.`,
+			Cause: `The server adds a slash by redirect and writes the address with the scheme that it sees itself; it does not
+			know, or trust, X-Forwarded-Proto.`,
+			Repro: "HTTPS; /mcp gets 307 Location: http://HOST/mcp/, with the same host and port; https /mcp/ healthy.",
+			Right: "Does not go there; says that only the scheme differs, and names the https address to use.",
+			Exit:  "connect with that sentence.",
+			http: httpFault{
+				tls: &tlsFault{},
+				request: func(x *exchange) bool {
+					switch x.r.URL.Path {
+					case "/mcp":
+						x.redirect(http.StatusTemporaryRedirect, "http://"+x.r.Host+"/mcp/")
+					case "/mcp/":
+						x.endpoint()
+					default:
+						return false
+					}
+					return true
+				},
+			},
+			check: check{want: `init 307 .*location="http://127.0.0.1:\d+/mcp/"`},
+		},
 	}
 }
 

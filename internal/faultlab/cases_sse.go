@@ -203,7 +203,86 @@ func sseCases() []Case {
 				},
 			},
 		},
+		{
+			ID: "CASE-441", Name: "sse-answer-in-post", Area: "sse", Over: HTTP, Level: 2,
+			Title:   "Old HTTP+SSE server that answers in the POST",
+			Source:  "modelcontextprotocol/csharp-sdk#439; modelcontextprotocol/csharp-sdk#445",
+			Symptom: "initialize times out although the server has answered.",
+			Cause:   "The response stands in the body of the POST, with 200; the transport of 2024-11-05 wants it on the stream.",
+			Repro: `As "Old HTTP+SSE server at /sse", but a POST of a request gets 200 application/json with the
+			response, and nothing comes on the stream.`,
+			Right: "Takes the response from the POST, with a warning, since other clients wait for the stream for ever.",
+			Exit:  "ok; doctor WARN.",
+			http:  httpFault{path: "/sse", request: legacyServer{answerInPost: true}.answer},
+			check: check{
+				want:  `post 405.*get 200 .*event: endpoint<LF>data: /messages\?sessionId=l1.*message 404`,
+				drive: (*httpProbe).legacyMessage,
+			},
+		},
+		{
+			ID: "CASE-442", Name: "sse-no-endpoint", Area: "sse", Over: HTTP, Level: 2,
+			Title:   "Event stream that never names an endpoint",
+			Source:  "datagouv/datagouv-mcp#68; QwenLM/qwen-code#8550",
+			Symptom: "The client hangs after the stream has opened; comments and pings go on coming.",
+			Cause:   "The address is one for notifications, or of another kind of stream: nothing says where to POST.",
+			Repro: `POST /sse: 405. GET /sse: 200 SSE, a comment every 300 ms and once an event "ping", never an
+			endpoint event.`,
+			Right: `Gives up in time, says that the stream opened and that no endpoint event came, and what came in its
+			place.`,
+			Exit: "connect or timeout, with that sentence.",
+			http: httpFault{path: "/sse", request: legacyServer{begin: pingsOnly}.answer},
+			check: check{
+				want:  `post 405.*get 200 ct="text/event-stream" .*: ping<LF><LF>`,
+				drive: (*httpProbe).legacy,
+			},
+		},
+		{
+			ID: "CASE-443", Name: "sse-endpoint-elsewhere", Area: "sse", Over: HTTP, Level: 2,
+			Title:   "Endpoint event that names an internal address",
+			Source:  "modelcontextprotocol/python-sdk#965; heymrun/heym#78",
+			Symptom: `"Endpoint origin does not match connection origin".`,
+			Cause:   "A server behind a proxy announces the address that it listens on itself.",
+			Repro:   `As "Old HTTP+SSE server at /sse", but the endpoint event is http://mcp-backend:8000/messages?sessionId=l1.`,
+			Right:   "Does not go there with its credentials; says both addresses.",
+			Exit:    "connect with that explanation.",
+			http: httpFault{path: "/sse", request: legacyServer{begin: func(st *stream, endpoint string) bool {
+				st.write("event: endpoint\ndata: http://mcp-backend:8000" + endpoint + "\n\n")
+				return true
+			}}.answer},
+			check: check{
+				want:  `get 200 .*event: endpoint<LF>data: http://mcp-backend:8000/messages`,
+				drive: (*httpProbe).legacy,
+			},
+		},
+		{
+			ID: "CASE-444", Name: "sse-event-unended", Area: "sse", Over: HTTP, Level: 2,
+			Title:   "Event without the blank line, on a stream that stays open",
+			Source:  "vercel/ai#16865",
+			Symptom: "The answer is seen with curl, and every client waits until its limit.",
+			Cause:   "An event ends with a blank line; the server, or a proxy that strips lines, sends one line end only.",
+			Repro:   `Requests are answered with 200 SSE: "event: message", "data: …", one line end, and then nothing.`,
+			Right: `Takes the response, which is there whole, and says that the event was not ended; or names that after the
+			limit. The tool has run, so no repeat.`,
+			Exit: "ok, doctor WARN; or timeout with that sentence. 1 execution.",
+			http: httpFault{stream: func(st *stream, _ *session) {
+				st.answer(func(frame string) { st.write("event: message\ndata: " + frame + "\n") })
+				st.hold()
+			}},
+			check: check{want: `call 200 ct="text/event-stream" body=event: message<LF>data: \{.*\}<LF> readerr=context deadline`},
+		},
 	}
+}
+
+// pingsOnly keeps a stream open with comments and one event that clients pass over.
+func pingsOnly(st *stream, _ string) bool {
+	st.write("event: ping\ndata: {}\n\n")
+	for st.s.responder.pause(300 * time.Millisecond) {
+		if st.r.Context().Err() != nil {
+			break
+		}
+		st.write(": ping\n\n")
+	}
+	return false
 }
 
 // lateFrame is an answer that a client fetches after its stream has ended.

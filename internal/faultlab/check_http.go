@@ -132,6 +132,12 @@ func (p *httpProbe) legacy() {
 	p.get("get", "")
 }
 
+// legacyMessage is legacy, and sends a message to a session whose stream has gone.
+func (p *httpProbe) legacyMessage() {
+	p.legacy()
+	p.send("message", http.MethodPost, p.server.Origin+"/messages?sessionId=l1", initializeBody())
+}
+
 // modern looks at a server of the newest revision.
 func (p *httpProbe) modern() {
 	p.initialize("init")

@@ -36,6 +36,7 @@ type httpFault struct {
 	otherOrigin bool                          // opens a second listener, which serves MCP too and records what reaches it
 	other       func(x *exchange) (done bool) // sees every request to the second listener first
 	listenAfter time.Duration                 // how long the port stays closed
+	raw         func(c net.Conn)              // has each connection in place of HTTP; it is closed afterwards
 }
 
 // HTTPOptions are the circumstances in which a case is served over HTTP. The zero value is fit for tests.
@@ -171,8 +172,32 @@ func (s *Server) open(ctx context.Context, addr, scheme string, certs *tls.Confi
 // connectionKey is the context key of the number of requests a connection has carried.
 type connectionKey struct{}
 
+// startRaw hands each connection to the case until the lab stops.
+func (s *Server) startRaw(ctx context.Context, l net.Listener) {
+	stop := context.AfterFunc(ctx, func() { _ = l.Close() })
+	s.background.Go(func() {
+		defer stop()
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return // the lab stops
+			}
+			s.log("connection", "from", c.RemoteAddr().String())
+			s.background.Go(func() {
+				defer context.AfterFunc(ctx, func() { _ = c.Close() })()
+				defer func() { _ = c.Close() }()
+				s.c.http.raw(c)
+			})
+		}
+	})
+}
+
 // start serves one listener until the lab stops.
 func (s *Server) start(ctx context.Context, l net.Listener, h http.Handler, certs *tls.Config) {
+	if s.c.http.raw != nil {
+		s.startRaw(ctx, l)
+		return
+	}
 	srv := &http.Server{
 		Handler:           h,
 		TLSConfig:         certs,

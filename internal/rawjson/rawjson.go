@@ -327,6 +327,10 @@ func (t Text) String() string {
 // Empty reports whether the string means "".
 func (t Text) Empty() bool { return len(t.inside()) == 0 }
 
+// After returns the string without its first n bytes, as they stand there. None of them may be the first of an escape whose end
+// is not among them.
+func (t Text) After(n int) Text { return t[n:] } // what comes before the first byte stands for the quote
+
 // Reader reads what the string means, without a copy of the whole.
 func (t Text) Reader() io.Reader { return &unescaper{rest: t.inside()} }
 

@@ -3,7 +3,9 @@ package render
 import (
 	"encoding/base64"
 	"io"
+	"regexp"
 	"strings"
+	"sync"
 
 	"github.com/mcpctl/mcpctl/internal/rawjson"
 )
@@ -17,6 +19,21 @@ func base64Reader(encoded rawjson.Text) io.Reader {
 func decodeBase64(text string) ([]byte, error) {
 	return io.ReadAll(base64.NewDecoder(base64.RawStdEncoding, &alphabet{strings.NewReader(text)}))
 }
+
+// dataURI is how a data: URI begins that holds base64 (RFC 2397), as it may stand in JSON.
+var dataURI = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^"?data:[^,"]{0,100};base64,`) })
+
+// withoutScheme returns base64 without the beginning of a data: URI, which some servers put there, and whether there was one.
+func withoutScheme(encoded rawjson.Text) (rawjson.Text, bool) {
+	begin := dataURI().FindIndex(encoded[:min(len(encoded), longestScheme)])
+	if begin == nil {
+		return encoded, false
+	}
+	return encoded.After(begin[1] - 1), true
+}
+
+// longestScheme is how much of a text is looked at for the beginning of a data: URI.
+const longestScheme = 128
 
 // alphabet passes on the characters of the standard alphabet.
 type alphabet struct{ r io.Reader }

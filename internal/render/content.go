@@ -38,6 +38,8 @@ type block struct {
 	kind, mimeType, uri, name string
 	// about says what a block without text is. After it comes what can be done with it, and what is wrong with it.
 	about, saved, doubt string
+	// dataURI is set when the base64 stood in a data: URI.
+	dataURI bool
 	// encoded is base64, of length bytes, nil if there is none.
 	encoded rawjson.Text
 	length  int
@@ -303,6 +305,7 @@ func (b *block) binary(data []byte, f fields) {
 		b.about = what + " without data"
 		return
 	}
+	encoded, uri := withoutScheme(encoded)
 	length, ok := decodedLength(encoded)
 	if !ok {
 		b.about = what + ", not valid base64"
@@ -321,6 +324,7 @@ func (b *block) binary(data []byte, f fields) {
 		what += fmt.Sprintf(", %dx%d", width, height)
 	}
 	b.about = what + ", " + size(length) + audience(f)
+	b.dataURI = uri
 }
 
 // embedded completes a block that holds a resource.

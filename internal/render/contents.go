@@ -98,7 +98,11 @@ func parseContentItem(raw json.RawMessage) (item contentItem, problem string) {
 			problem = "has both text and a blob; the text is taken"
 		}
 	case hasBlob:
-		data, err := decodeBase64(blob)
+		scheme := dataURI().FindString(blob[:min(len(blob), longestScheme)])
+		if scheme != "" {
+			problem = "has a blob that is a data: URI, where plain base64 belongs"
+		}
+		data, err := decodeBase64(blob[len(scheme):])
 		if err != nil {
 			return item, "has a blob that is not base64"
 		}

@@ -42,10 +42,13 @@ func (c Content) Save(dir, stem string) (saved []string, err error) {
 	return saved, nil
 }
 
-// Warnings returns what Save found wrong: types that the content does not have.
+// Warnings returns what is wrong with blocks: data: URIs, and, once they were saved, types that the content does not have.
 func (c Content) Warnings() []string {
 	var list []string
-	for _, b := range c.blocks {
+	for i, b := range c.blocks {
+		if b.dataURI {
+			list = append(list, fmt.Sprintf("content %d is a data: URI, where plain base64 belongs: many clients refuse the whole result", i+1))
+		}
 		if b.doubt != "" {
 			list = append(list, b.doubt)
 		}

@@ -115,6 +115,37 @@ func splitBatch(data []byte) iter.Seq[[]byte] {
 	return rawjson.Elements(data)
 }
 
+// severalMessages returns the messages of a text that is none by itself: those of an array, or several one after the other.
+func severalMessages(data []byte) [][]byte {
+	if len(data) > 0 && data[0] == '[' {
+		if list := slices.Collect(splitBatch(data)); len(list) != 1 || list[0][0] != '[' {
+			return list
+		}
+		return nil
+	}
+	return splitLines(data)
+}
+
+// splitLines returns the messages of a text that holds several, one after the other: bridges from stdio pass on what a child
+// writes. It returns nil for any other text.
+func splitLines(data []byte) [][]byte {
+	var messages [][]byte
+	for rest := trimMessage(data); len(rest) > 0; {
+		value, after, ok := rawjson.Next(rest)
+		if !ok {
+			return nil
+		}
+		if _, ok := parseEnvelope(value); !ok {
+			return nil
+		}
+		messages, rest = append(messages, value), bytes.TrimSpace(after)
+	}
+	if len(messages) < 2 {
+		return nil
+	}
+	return messages
+}
+
 // largeResult is how large a result must be so that the SDK is not given it, in bytes. What it makes of a smaller one
 // costs little.
 const largeResult = 64 << 10

@@ -167,6 +167,8 @@ func (f *Fault) plain() string {
 			return fmt.Sprintf("the answer is a web page (%d %s)%s", f.Status, f.ContentType, f.bodyHint())
 		case f.Err != nil && len(f.Body) == 0:
 			return "the answer cannot be decoded: " + f.Err.Error()
+		case f.Status == http.StatusAccepted && len(bytes.TrimSpace(f.Body)) == 0:
+			return "the answer is HTTP 202 without a body, which is for notifications: the response went elsewhere, or will never come"
 		case len(bytes.TrimSpace(f.Body)) == 0:
 			return fmt.Sprintf("the answer is empty (HTTP %d, content type %q)", f.Status, f.ContentType)
 		case f.Err != nil && f.Status == 0: // of a child

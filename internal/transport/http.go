@@ -50,6 +50,9 @@ const (
 	// drainTime bounds the wait for the end of a body of which nothing more is wanted, so that its TCP connection can be
 	// used again. Most servers end it at once.
 	drainTime = 100 * time.Millisecond
+	// unendedTime is how long the blank line behind a response on a stream is waited for: longer than a lost packet takes to be
+	// sent again.
+	unendedTime = 500 * time.Millisecond
 	// maxIssued bounds the session ids that are remembered: a server that gives a new one with each answer is odd enough.
 	maxIssued = 8
 	// maxStale is how many idle connections that the server has closed are passed over: there are not more of them.
@@ -142,6 +145,9 @@ type HTTP struct {
 	deleted int
 	// legacyOpened is set when the first response has come on the stream of the legacy transport.
 	legacyOpened bool
+	// stream is the stream of the legacy transport, and posted what takes the responses that came in the answer to a POST.
+	stream legacyStream
+	posted *io.PipeWriter
 	// prefix is the path of a proxy that the endpoint event of the legacy transport left out, "" if it left out none.
 	prefix string
 	// redirected is where the server redirected the latest request to that it redirected, "" if it did not.

@@ -135,9 +135,15 @@ func (x *roundTrip) wholeAnswer(resp *http.Response) (*http.Response, error) {
 	if b := trimMessage(data); len(b) > 0 && b[0] == '[' {
 		x.h.Odd.note(OddBatch, "the response to %s stands in an array", x.msg.Method)
 	}
-	for m := range splitBatch(data) {
+	list := slices.Collect(splitBatch(data))
+	for i := 0; i < len(list); i++ {
+		m := list[i]
 		e, ok := parseEnvelope(m)
 		if !ok {
+			if lines := splitLines(m); lines != nil {
+				x.h.Odd.note(OddLines, "the response to %s stands among %d messages, one after the other, which are no JSON together", x.msg.Method, len(lines))
+				list = append(list, lines...)
+			}
 			continue
 		}
 		if e.isResponse() {
@@ -191,6 +197,7 @@ func (x *roundTrip) answer(e envelope) {
 func (x *roundTrip) stream(resp *http.Response, own string) {
 	h := x.h
 	done, resumable := false, false
+	var body *sseBody
 	var dropped *droppedEvent
 	src := resp.Body
 	onEvent := func(ev sseEvent) (sseEvent, bool, error) {
@@ -202,8 +209,7 @@ func (x *roundTrip) stream(resp *http.Response, own string) {
 			dropped = dropped.or(ev)
 			return ev, false, nil
 		}
-		data := trimMessage(ev.data)
-		e, ok := parseEnvelope(data)
+		data, e, ok := h.messageIn(body, ev)
 		if !ok {
 			dropped = dropped.or(ev)
 			ev.data = nil
@@ -227,7 +233,6 @@ func (x *roundTrip) stream(resp *http.Response, own string) {
 		ev.data = carried(e, data)
 		return ev, true, nil
 	}
-	var body *sseBody
 	onEnd := func(err error) {
 		x.listened(false)
 		if own != "" && !done {
@@ -254,6 +259,7 @@ func (x *roundTrip) stream(resp *http.Response, own string) {
 	body = newSSEBody(src, MaxMessage, onEvent, onEnd)
 	body.done = &done
 	if own != "" {
+		h.takeUnended(body, x.mine)
 		// The SDK would resume the stream, only to be sent the same again, and then give the session up.
 		body.tooLarge = refusal(x.msg)
 	}
@@ -335,11 +341,33 @@ func (x *roundTrip) listening(resp *http.Response) (*http.Response, error) {
 	return resp, nil
 }
 
+// messageIn returns the message of an event. The others of an event that holds several, in an array or one after the other, are
+// events of their own that come next. It reports false if there is none.
+func (h *HTTP) messageIn(body *sseBody, ev sseEvent) (data []byte, e envelope, ok bool) {
+	data = trimMessage(ev.data)
+	if e, ok = parseEnvelope(data); ok {
+		return data, e, true
+	}
+	list := severalMessages(data)
+	if len(list) == 0 {
+		return data, envelope{}, false
+	}
+	if data[0] == '[' {
+		h.Odd.note(OddBatch, "a message on an event stream stands in an array")
+	} else {
+		h.Odd.note(OddLines, "%d messages stand in one event, one after the other, which are no JSON together", len(list))
+	}
+	for _, m := range list[1:] {
+		body.queue = append(body.queue, sseEvent{name: ev.name, data: m})
+	}
+	e, ok = parseEnvelope(list[0])
+	return list[0], e, ok
+}
+
 // heard takes note of what has come on a stream that no request waits for, and returns it as the SDK gets it, ok false for
 // what is no message.
-func (h *HTTP) heard(event []byte) (data []byte, ok bool) {
-	data = trimMessage(event)
-	e, ok := parseEnvelope(data)
+func (h *HTTP) heard(body *sseBody, ev sseEvent) (data []byte, ok bool) {
+	data, e, ok := h.messageIn(body, ev)
 	if !ok {
 		return nil, false
 	}
@@ -351,6 +379,29 @@ func (h *HTTP) heard(event []byte) (data []byte, ok bool) {
 	h.opts.Notify.notify(e)
 	h.Odd.heard(e)
 	return carried(e, data), true
+}
+
+// takeUnended makes a stream take a response of its own without the blank line that ends an event, when that does not come.
+func (h *HTTP) takeUnended(body *sseBody, mine func(envelope) bool) {
+	body.patience = unendedTime
+	if h.Odd.has(OddUnended) {
+		body.patience = 0
+	}
+	body.whole = func(ev sseEvent) bool {
+		if ev.name == "endpoint" {
+			return len(ev.data) > 0
+		}
+		data := trimMessage(ev.data)
+		e, ok := parseEnvelope(data)
+		if list := severalMessages(data); !ok && len(list) > 0 { // those before it were not ended either
+			e, ok = parseEnvelope(list[len(list)-1])
+		}
+		return ok && e.isResponse() && mine(e)
+	}
+	body.unended = func() {
+		body.patience = 0
+		h.Odd.note(OddUnended, "the server did not end an event with a blank line, and the stream went on in silence")
+	}
 }
 
 // expect notes that the response to a request is to be delivered to an exchange.

@@ -48,7 +48,7 @@ func (b *releasedBody) Close() error {
 type drainedBody struct{ *sseBody }
 
 func (b *drainedBody) Close() error {
-	if *b.done {
+	if *b.done && b.looking == nil {
 		timer := time.AfterFunc(drainTime, func() { _ = b.src.Close() })
 		_, _ = io.CopyN(io.Discard, b.r, faultBody)
 		timer.Stop()

@@ -72,6 +72,9 @@ func TestAnswers(t *testing.T) {
 		"byte order mark":      {200, "application/json", "\uFEFF" + good, `{"n":12345678901234567890}`, ""},
 		"batch of one":         {200, "application/json", "[" + good + "]", `{"n":12345678901234567890}`, ""},
 		"batch":                {200, "application/json", `[{"jsonrpc":"2.0","method":"n"},` + good + "]", `{"n":12345678901234567890}`, ""},
+		"one after the other":  {200, "application/json", `{"jsonrpc":"2.0","method":"n"}` + "\n" + good + "\n", `{"n":12345678901234567890}`, ""},
+		"two in an event":      {200, "text/event-stream", "data: {\"jsonrpc\":\"2.0\",\"method\":\"n\"}\ndata: " + good + "\n\n", `{"n":12345678901234567890}`, ""},
+		"array in an event":    {200, "text/event-stream", "data: []\n\ndata: [{\"jsonrpc\":\"2.0\",\"method\":\"n\"}," + good + "]\n\n", `{"n":12345678901234567890}`, ""},
 		"id as a string":       {200, "application/json", strings.Replace(good, "7", `"7"`, 1), `{"n":12345678901234567890}`, ""},
 		"id as a float":        {200, "application/json", strings.Replace(good, "7", `7.0`, 1), `{"n":12345678901234567890}`, ""},
 		"error":                {200, "application/json", `{"jsonrpc":"2.0","id":7,"error":{"code":1}}`, "", `{"code":1}`},
@@ -115,7 +118,7 @@ func TestFaults(t *testing.T) {
 	}{
 		"web page":       {answer(200, "text/html", "<title>Sign &amp; in</title>"), KindContent, `web page (200 text/html): "Sign & in"`},
 		"empty":          {answer(200, "application/json", ""), KindContent, "empty"},
-		"202":            {answer(202, "", ""), KindContent, "empty"},
+		"202":            {answer(202, "", ""), KindContent, "HTTP 202 without a body, which is for notifications"},
 		"not JSON-RPC":   {answer(200, "application/json", `{"ok":true}`), KindContent, `not JSON-RPC`},
 		"another id":     {answer(200, "application/json", `{"jsonrpc":"2.0","id":8,"result":{}}`), KindContent, "its id is 8, the request's is 7"},
 		"404":            {answer(404, "text/plain", "no such page"), KindStatus, "HTTP 404 Not Found: no such page"},
@@ -123,7 +126,7 @@ func TestFaults(t *testing.T) {
 		"unknown status": {answer(520, "", ""), KindStatus, "HTTP 520"},
 		"busy, own id":   {answer(429, "application/json", `{"jsonrpc":"2.0","id":7,"error":{"code":-1}}`), KindStatus, "HTTP 429"},
 		"stream end":     {answer(200, "text/event-stream", ": nothing\n\n"), KindSevered, ""},
-		"reset":          {func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, KindSevered, "EOF"},
+		"reset":          {func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, KindSevered, "without an answer"},
 		"303":            {func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/other", http.StatusSeeOther) }, KindRedirect, "redirects to"},
 		"other origin": {func(w http.ResponseWriter, r *http.Request) {
 			http.Redirect(w, r, "http://localhost:1/", http.StatusTemporaryRedirect)
@@ -342,5 +345,42 @@ func TestMask(t *testing.T) {
 	}
 	if said := f.Error() + f.Title + f.Snippet() + string(f.Body); strings.Contains(said, secret[:5]) {
 		t.Errorf("part of the secret is left: %s", said)
+	}
+}
+
+// TestUnendedEvent shows that a response is taken whose event the server does not end, that this is noted, and is not of a
+// server that ends it a moment later.
+func TestUnendedEvent(t *testing.T) {
+	t.Parallel()
+	const event = "data: {\"jsonrpc\":\"2.0\",\"method\":\"n\"}\ndata: {\"jsonrpc\":\"2.0\",\"id\":7,\"result\":{}}\n"
+	for name, ends := range map[string]bool{"never": false, "later": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				w.Header().Set("Content-Type", "text/event-stream")
+				_, _ = io.WriteString(w, event)
+				_ = http.NewResponseController(w).Flush()
+				if ends {
+					_, _ = io.WriteString(w, "\n")
+					_ = http.NewResponseController(w).Flush()
+				}
+				<-r.Context().Done()
+			}))
+			t.Cleanup(srv.Close)
+			u, err := url.Parse(srv.URL)
+			if err != nil {
+				t.Fatal(err)
+			}
+			h := NewHTTP(HTTPOptions{Endpoint: u})
+			t.Cleanup(h.Close)
+			for range 2 {
+				if st, _, err := send(t, h, srv.URL); err != nil || !st.Answered {
+					t.Fatalf("%+v, %v", st, err)
+				}
+			}
+			if h.Odd.has(OddUnended) == ends {
+				t.Errorf("noted: %+v", h.Odd.List())
+			}
+		})
 	}
 }

@@ -133,7 +133,8 @@ func (h *HTTP) listenOnce(header http.Header, w io.Writer) (opened bool, retry t
 	}
 	h.tried()
 	h.streamed(true)
-	body := newSSEBody(resp.Body, MaxMessage, func(ev sseEvent) (sseEvent, bool, error) {
+	var body *sseBody
+	body = newSSEBody(resp.Body, MaxMessage, func(ev sseEvent) (sseEvent, bool, error) {
 		if ev.hasID {
 			header.Set("Last-Event-ID", ev.id)
 		}
@@ -143,7 +144,7 @@ func (h *HTTP) listenOnce(header http.Header, w io.Writer) (opened bool, retry t
 		if ev.name != "" && ev.name != "message" {
 			return ev, false, nil
 		}
-		data, ok := h.heard(ev.data)
+		data, ok := h.heard(body, ev)
 		return sseEvent{data: data}, ok, nil // the SDK is not to resume anything
 	}, func(error) {})
 	_, err = io.Copy(w, body)

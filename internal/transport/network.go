@@ -23,10 +23,12 @@ import (
 	"net/http"
 	"net/http/httptrace"
 	"net/url"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"github.com/mcpctl/mcpctl/internal/errno"
@@ -278,10 +280,15 @@ func (w *wire) fault(err error, way *progress, target string) (f Fault, unread b
 		return say(KindTLS, "TLS: the server refuses the client certificate: it ended the connection once it had seen it")
 	case f.Kind == KindSevered && way.handshake:
 		return say(KindSevered, "the connection broke during the TLS handshake: %s", netText(err))
+	case f.Kind == KindSevered && !w.answered.Load() && (isEOF(err) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE) ||
+		strings.Contains(err.Error(), "server closed idle connection")):
+		return say(KindSevered, "the connection was closed without an answer")
 	case f.Kind == KindTLS:
 		return say(KindTLS, "%s", TLSText(err))
 	case f.Kind == KindNotHTTP && SpeaksTLS(err):
-		return say(KindNotHTTP, "the server speaks HTTPS on this port, and the URL says http://")
+		return say(KindNotHTTP, TextHTTPS)
+	case f.Kind == KindNotHTTP && SpeaksHTTP2(err):
+		return say(KindNotHTTP, "the server speaks HTTP/2 without TLS on this port, as gRPC does, and no HTTP/1.1")
 	}
 	return f, false
 }
@@ -381,6 +388,43 @@ func SpeaksTLS(err error) bool {
 		}
 	}
 	return false
+}
+
+// TextHTTPS is what is said of a port that speaks TLS, to which HTTP was spoken.
+const TextHTTPS = "the server speaks HTTPS on this port, and the URL says http://"
+
+// frameStart is how net/http quotes the beginning of a connection of HTTP/2: a frame of settings, or one that gives the
+// connection up, of a length below 256, for the stream 0. See RFC 9113, 4.1.
+var frameStart = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`malformed HTTP response "\\x00\\x00(\\x[0-9a-f]{2}|\\.|.)(\\x04\\x00|\\a\\x00)\\x00\\x00\\x00\\x00`)
+})
+
+// SpeaksHTTP2 reports whether what was taken for the answer to a request of HTTP/1.1 begins as HTTP/2 does.
+func SpeaksHTTP2(err error) bool {
+	for ; err != nil; err = errors.Unwrap(err) {
+		if frameStart().MatchString(err.Error()) {
+			return true
+		}
+	}
+	return false
+}
+
+// Answered reports whether the server has answered any request over the connection with HTTP.
+func (h *HTTP) Answered() bool { return h.wire.answered.Load() }
+
+// AnswersTLS reports whether what listens where requests go answers to the beginning of TLS, whatever it thinks of it. Nothing
+// is asked of it.
+func (h *HTTP) AnswersTLS(ctx context.Context) bool {
+	e := h.opts.Endpoint
+	conn, err := h.wire.dial(ctx, "tcp", net.JoinHostPort(e.Hostname(), port(e)))
+	if err != nil {
+		return false
+	}
+	defer func() { _ = conn.Close() }()
+	settings := &tls.Config{ServerName: e.Hostname(), MinVersion: tls.VersionTLS12}
+	err = tls.Client(conn, settings).HandshakeContext(ctx)
+	_, certificate := errors.AsType[*tls.CertificateVerificationError](err)
+	return err == nil || certificate || alertOf(err) != ""
 }
 
 // TLSText says in words why TLS failed: whose certificate, which dates, which names.

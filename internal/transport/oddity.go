@@ -19,6 +19,12 @@ const (
 	OddNullID OddityKind = "null-id"
 	// OddBatch is a message inside an array.
 	OddBatch OddityKind = "batch"
+	// OddLines is a response among other messages of one JSON answer, one after the other.
+	OddLines OddityKind = "lines"
+	// OddPosted is a response of the older transport in the answer to the POST, and not on the stream.
+	OddPosted OddityKind = "posted"
+	// OddUnended is an event that was not ended with a blank line.
+	OddUnended OddityKind = "unended"
 	// OddLine is a response that stands in a line of standard output with other text.
 	OddLine OddityKind = "line"
 	// OddNotified is a response to a notification, which has none.
@@ -60,6 +66,13 @@ func (o *Oddities) note(kind OddityKind, format string, args ...any) {
 		}
 	}
 	o.list = append(o.list, Oddity{Kind: kind, First: fmt.Sprintf(format, args...), Count: 1})
+}
+
+// has reports whether an oddity was noted.
+func (o *Oddities) has(kind OddityKind) bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return slices.ContainsFunc(o.list, func(odd Oddity) bool { return odd.Kind == kind })
 }
 
 // heard looks at a message of the server: a request of its own is remembered.

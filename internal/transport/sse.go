@@ -7,8 +7,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
-
-	"github.com/mcpctl/mcpctl/internal/rawjson"
+	"time"
 )
 
 // sseBody reads a server-sent event stream and gives it on event by event in the plainest form: one event a Read, LF
@@ -23,15 +22,23 @@ type sseBody struct {
 	onEvent func(sseEvent) (sseEvent, bool, error) // may change an event, drop it (false), or end the stream
 	onEnd   func(error)                            // called once, with io.EOF for an orderly end
 	pending []byte
+	queue   []sseEvent // further messages of the event that was given out last
 	err     error
 	done    *bool // set by onEvent when no further event is wanted; nil if all are
 	// tooLarge is the message that is given out in place of one over the limit, before the stream ends; nil for none.
 	tooLarge []byte
-	// batch is what is left of a list of messages, and batchName the name of the event that it came in.
-	batch     []byte
-	batchName string
-	afterCR   bool   // the line before ended with CR: an LF that follows belongs to it
-	ignored   []byte // the beginning of the first line that is no field of an event, nil if there was none
+	// onComment is told of each comment, nil if nobody is.
+	onComment func()
+	// whole reports whether an event needs nothing more, though its blank line has not come, and unended is told of each that
+	// was taken so. Both are nil if none is.
+	whole   func(sseEvent) bool
+	unended func()
+	// patience is how long the blank line of such an event is waited for.
+	patience time.Duration
+	// looking is closed when the wait for the byte behind such an event is over, nil if there is none.
+	looking chan struct{}
+	afterCR bool   // the line before ended with CR: an LF that follows belongs to it
+	ignored []byte // the beginning of the first line that is no field of an event, nil if there was none
 }
 
 type sseEvent struct {
@@ -53,31 +60,10 @@ func newSSEBody(src io.ReadCloser, limit int, onEvent func(sseEvent) (sseEvent, 
 
 // Read returns the bytes of one event at most.
 func (b *sseBody) Read(p []byte) (int, error) {
-	for len(b.pending) == 0 {
-		if b.err == nil && b.done != nil && *b.done {
-			b.err = io.EOF // without a wait for what the server may still say
-		}
-		if b.err != nil {
-			return 0, b.err
-		}
-		ev, err := b.message()
-		if err != nil {
-			b.err = err
-			b.onEnd(err)
-			if b.tooLarge != nil && errors.Is(err, errTooLarge) {
-				b.pending, b.err = sseEvent{data: b.tooLarge}.encode(), io.EOF
-				continue
-			}
+	if len(b.pending) == 0 {
+		var err error
+		if b.pending, err = b.read(); err != nil {
 			return 0, err
-		}
-		ev, keep, err := b.onEvent(ev)
-		if err != nil {
-			b.err = err
-			b.onEnd(err)
-			return 0, err
-		}
-		if keep {
-			b.pending = ev.encode()
 		}
 	}
 	n := copy(p, b.pending)
@@ -85,34 +71,47 @@ func (b *sseBody) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-func (b *sseBody) Close() error { return b.src.Close() }
-
-// message returns the next event, with one message in it at most: a batch becomes an event for each of its messages. An array
-// without any is left as it is.
-func (b *sseBody) message() (sseEvent, error) {
-	if m := b.unpacked(); m != nil {
-		return sseEvent{name: b.batchName, data: m}, nil
-	}
-	ev, err := b.next()
-	if text := trimMessage(ev.data); err == nil && len(text) > 0 && text[0] == '[' && rawjson.Valid(text) {
-		b.batch, b.batchName = text[1:len(text)-1], ev.name
-		if m := b.unpacked(); m != nil {
-			ev.data = m
+// read returns the next event that is kept.
+func (b *sseBody) read() ([]byte, error) {
+	for {
+		if b.err == nil && b.done != nil && *b.done {
+			b.err = io.EOF // without a wait for what the server may still say
+		}
+		if b.err != nil {
+			return nil, b.err
+		}
+		ev, err := b.nextEvent()
+		if err != nil {
+			b.err = err
+			b.onEnd(err)
+			if b.tooLarge != nil && errors.Is(err, errTooLarge) {
+				b.err = io.EOF
+				return sseEvent{data: b.tooLarge}.encode(), nil
+			}
+			return nil, err
+		}
+		ev, keep, err := b.onEvent(ev)
+		if err != nil {
+			b.err = err
+			b.onEnd(err)
+			return nil, err
+		}
+		if keep {
+			return ev.encode(), nil
 		}
 	}
-	return ev, err
 }
 
-// unpacked takes the next message out of the batch, nil if there is none.
-func (b *sseBody) unpacked() []byte {
-	for len(b.batch) > 0 {
-		value, rest, _ := rawjson.Next(b.batch)
-		b.batch = bytes.TrimPrefix(bytes.TrimSpace(rest), []byte(","))
-		if len(value) > 0 && value[0] == '{' {
-			return value
-		}
+func (b *sseBody) Close() error { return b.src.Close() }
+
+// nextEvent returns the next message of the latest event, or else the next event.
+func (b *sseBody) nextEvent() (sseEvent, error) {
+	if len(b.queue) > 0 {
+		ev := b.queue[0]
+		b.queue = b.queue[1:]
+		return ev, nil
 	}
-	return nil
+	return b.next()
 }
 
 // next reads up to the next blank line.
@@ -156,12 +155,41 @@ func (b *sseBody) next() (sseEvent, error) {
 		case "retry":
 			ev.retry = string(value)
 		default: // a comment, or a field that the standard tells us to ignore
+			if len(field) == 0 && b.onComment != nil {
+				b.onComment()
+			}
 			if b.ignored == nil && len(field) > 0 {
 				b.ignored = bytes.Clone(line[:min(len(line), faultBody)])
 			}
 			continue
 		}
 		begun = true
+		// Servers exist that never send the blank line, and keep the stream open.
+		if b.whole != nil && string(field) == "data" && b.r.Buffered() == 0 && b.whole(ev) && !b.goesOn() {
+			b.unended()
+			return ev, nil
+		}
+	}
+}
+
+// goesOn reports whether the stream goes on, or ends, before the patience is over.
+func (b *sseBody) goesOn() bool {
+	if b.patience == 0 {
+		return false
+	}
+	looking := make(chan struct{})
+	go func() {
+		_, _ = b.r.Peek(1)
+		close(looking)
+	}()
+	timer := time.NewTimer(b.patience)
+	defer timer.Stop()
+	select {
+	case <-looking:
+		return true
+	case <-timer.C:
+		b.looking = looking
+		return false
 	}
 }
 
@@ -169,6 +197,10 @@ func (b *sseBody) next() (sseEvent, error) {
 // pause there. The returned bytes are the caller's.
 func (b *sseBody) line() ([]byte, error) {
 	var line []byte
+	if b.looking != nil {
+		<-b.looking
+		b.looking = nil
+	}
 	for {
 		if _, err := b.r.Peek(1); err != nil {
 			if len(line) > 0 {

@@ -117,7 +117,8 @@ func TestStreamWithoutResponse(t *testing.T) {
 	}{
 		"another name":        {"event: response\ndata: " + message + "\n\n", KindContent, `this one is "response"`},
 		"no event":            {message + "\n", KindContent, "there is no event in it"},
-		"two in one":          {"data: {\"jsonrpc\":\"2.0\",\"method\":\"a\"}\ndata: " + message + "\n\n", KindContent, "other text follows the message"},
+		"text behind it":      {"data: " + message + "\ndata: done\n\n", KindContent, "other text follows the message"},
+		"an empty array":      {"data: []\n\n", KindSevered, errNoResponse.Error()},
 		"a comment":           {": hi\n\n", KindSevered, errNoResponse.Error()},
 		"a ping":              {"event: ping\ndata: {}\n\n", KindSevered, errNoResponse.Error()},
 		"cut short":           {"data: {\"jsonrpc\":\"2.0\",\"id\":1,\"resu", KindSevered, errNoResponse.Error()},

@@ -116,7 +116,7 @@ func TestWebFailures(t *testing.T) {
 		"refused":     {closed.URL, HTTPOptions{}, KindRefused, "connection refused"},
 		"a CA":        {secure.URL, HTTPOptions{}, KindTLS, "TLS: certificate signed by unknown authority"},
 		"plain HTTP":  {strings.Replace(plain.URL, "http:", "https:", 1), HTTPOptions{}, KindTLS, "the server speaks plain HTTP on this port"},
-		"cut":         {cut.URL, HTTPOptions{}, KindSevered, "EOF"},
+		"cut":         {cut.URL, HTTPOptions{}, KindSevered, "closed without an answer"},
 		"a proxy":     {plain.URL, HTTPOptions{Proxy: &Proxy{URL: proxy}}, KindProxy, "the proxy " + closed.URL + " cannot be reached"},
 		"no end":      {hangs.URL, HTTPOptions{}, -1, "deadline exceeded"},
 		"connects to": {"http://nowhere.invalid/token", HTTPOptions{ConnectTo: strings.TrimPrefix(closed.URL, "http://")}, KindRefused, "connection refused"},

@@ -16,7 +16,9 @@ func toolsSchemas() Check {
 		ID: "tools.schemas", Title: "input schemas are usable", Needs: []string{"tools.list"},
 		Why: `Each schema is read separately, so that a bad one does not hide the others. The inputSchema of a tool must be a
 JSON Schema with "type": "object". Clients pass it to a model; if it is anything else, they drop the tool or
-reject the whole list. From protocol version 2026-07-28 on, a parameter with x-mcp-header is also sent as an
+reject the whole list. The Claude API rejects all tools if one has a keyword in the form of an older draft
+(exclusiveMinimum: true, an array as items), or a parameter whose name has characters other than letters,
+digits, _, . and -. From protocol version 2026-07-28 on, a parameter with x-mcp-header is also sent as an
 HTTP header; clients must not call a tool for which that is impossible.`,
 		Remedy:  `Give every tool an input schema of type object. For a tool without parameters it is {"type": "object"}.`,
 		Applies: announcesTools,

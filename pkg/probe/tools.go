@@ -7,9 +7,11 @@ import (
 	"fmt"
 	"maps"
 	"net/url"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/mcpctl/mcpctl/pkg/session"
 )
@@ -207,6 +209,10 @@ func schemaTrouble(raw json.RawMessage) string {
 			return fmt.Sprintf("its inputSchema has %s at the root, which clients on the Claude API refuse", key)
 		}
 	}
+	if name, refused := refusedName(root); refused {
+		return fmt.Sprintf("the parameter %q has a name for which clients on the Claude API refuse all tools: they take letters, digits, _, . and -, 64 at most",
+			firstWords(name))
+	}
 	return inside{root}.trouble("", root, 0)
 }
 
@@ -277,10 +283,44 @@ func (in inside) keywords(schema map[string]json.RawMessage) string {
 			return fmt.Sprintf("has %s without anything in it, which clients and models refuse", key)
 		}
 	}
+	if old := olderForm(schema); old != "" {
+		return "has " + old + ", which JSON Schema 2020-12 does not allow: clients on the Claude API refuse all tools for it"
+	}
 	if ref := ""; json.Unmarshal(schema["$ref"], &ref) == nil && !in.has(ref) {
 		return fmt.Sprintf("refers to %s, which is not there", firstWords(ref))
 	}
 	return ""
+}
+
+// olderForm names a keyword in a form that an older draft had and that is an error in the present one, "" if there is none.
+func olderForm(schema map[string]json.RawMessage) string {
+	for _, key := range []string{"exclusiveMinimum", "exclusiveMaximum"} {
+		if v := string(schema[key]); v == "true" || v == "false" {
+			return fmt.Sprintf("%s: %s (a number since draft 6)", key, v)
+		}
+	}
+	if v := string(schema["required"]); v == "true" || v == "false" {
+		return fmt.Sprintf("required: %s (a list of names in the object around it since draft 4)", v)
+	}
+	if strings.HasPrefix(string(schema["items"]), "[") {
+		return "a list as items (now called prefixItems)"
+	}
+	return ""
+}
+
+// parameterName is what clients on the Claude API take for the name of a parameter.
+var parameterName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-zA-Z0-9_.-]{1,64}$`) })
+
+// refusedName returns the first parameter of a tool whose name is refused by clients on the Claude API, false if there is none.
+func refusedName(root map[string]json.RawMessage) (string, bool) {
+	var properties map[string]json.RawMessage
+	_ = json.Unmarshal(root["properties"], &properties) // what is none has no names
+	for _, name := range slices.Sorted(maps.Keys(properties)) {
+		if !parameterName().MatchString(name) {
+			return name, true
+		}
+	}
+	return "", false
 }
 
 // deepestSchema bounds the search: deeper schemas are made by programs, and no person writes them.

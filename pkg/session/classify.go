@@ -158,6 +158,8 @@ type seen struct {
 	// lost is set when the words are those of a server that does not know the transport's session, perhaps when such words
 	// stand in a longer text, which may be about something else.
 	lost, perhaps bool
+	// wantsID is set when the words are those of a server that has found no session id in the request.
+	wantsID bool
 	// stranger is who answered in place of the server, nil if nobody was recognised.
 	stranger *stranger
 }
@@ -342,8 +344,25 @@ func (ev evidence) sort() seen {
 	for _, text := range texts {
 		s.lost = s.lost || ev.saysLost(text, s.fault.SessionID)
 		s.perhaps = s.perhaps || s.fault.SessionID && sessionPhrases().MatchString(text)
+		s.wantsID = s.wantsID || s.status == http.StatusBadRequest && noSessionID().MatchString(text)
 	}
 	return s
+}
+
+// noSessionID is how servers say that a request has no session id. See the MCP specification, 2025-11-25, "Session Management".
+var noSessionID = lazily(`(?i)\b(missing|no|without( an?)?|requires?( an?)?|must (have|include|provide)( an?)?) (valid )?(mcp[ -])?session[ -]?id\b|` +
+	`\b(mcp[ -])?session[ -]?id( header)? (is |was )?(required|missing|not (provided|present|set)|must be (provided|present|set|included))\b`)
+
+// describeMissingID says of a request that was refused because it has no session id why it has none: somebody before the server
+// passes the header on in one direction only, or in none.
+func describeMissingID(e *Error, carried bool) {
+	if carried {
+		e.Message = "the request carried Mcp-Session-Id, and the server saw none: " + e.Message
+		e.Hint = "let the proxy before the server pass the header Mcp-Session-Id of requests on"
+		return
+	}
+	e.Message = "the server wants a session id, and its answer to initialize gave none: " + e.Message
+	e.Hint = "let the proxy before the server pass the header Mcp-Session-Id of answers on; without one, the server has to send it"
 }
 
 // saysLostSession reports whether the body of an HTTP error to a request with a session id says, or may say, that the
@@ -441,6 +460,7 @@ func classify(ev evidence) *Error {
 	}
 	s.describe(e, r)
 	s.meet(e)
+	s.mend(e)
 	if ev.opened {
 		e.Outcome = outcomeOf(e.kind, ev.state)
 	}
@@ -475,8 +495,14 @@ func (s seen) describe(e *Error, r row) {
 	case s.fault != nil:
 		e.Err, e.RPC, e.Message = s.fault, s.rpc, s.statusMessage(s.fault)
 		describeFault(e, s.fault)
-		if s.fault.Kind == transport.KindTooLarge {
+		if s.wantsID && !s.lost {
+			describeMissingID(e, s.fault.SessionID)
+		}
+		switch {
+		case s.fault.Kind == transport.KindTooLarge:
 			e.Hint = tooLargeHint
+		case s.fault.Kind == transport.KindContent && s.status == http.StatusAccepted:
+			e.Hint = "the response to a request belongs into the answer to its POST, as JSON or as a stream of events, and not on a stream that was opened with GET"
 		}
 		if s.unreachable() && !s.opened && s.fault.Kind != transport.KindStart {
 			e.Phase = "connect"

@@ -598,6 +598,9 @@ func (o *opening) openSSE(ctx context.Context) (*Session, *Error) {
 		err = classify(evidence{server: o.server.Name, method: "initialize", ctx: ended(ctx)})
 	}
 	if err != nil {
+		if came := h.Unannounced(); came != "" && err.kind == kindTimeout {
+			o.unannounced(err, came)
+		}
 		cancel()
 		h.Close()
 		return nil, err
@@ -769,6 +772,9 @@ func (o *opening) connect(ctx context.Context, s *Session, t mcp.Transport, vers
 		}
 		e := classify(evidence{server: o.server.Name, method: o.phase(st, err), state: st, err: err, ctx: ended(ctx)})
 		o.explain(ctx, e)
+		if s.http != nil {
+			o.explainClosed(ctx, s.http, e)
+		}
 		return e
 	}
 	s.sdk = cs

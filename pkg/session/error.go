@@ -75,7 +75,7 @@ type Error struct {
 	ExitStatus *int
 	Signal     string
 	// Symptom names what was recognised of a child that did not open a session ("python-module", "port"), or of who answers
-	// in place of a server ("cloudflare", "body-size"), "" for nothing.
+	// in place of a server ("cloudflare", "body-size"), or of what its author has done wrong ("zod"), "" for nothing.
 	Symptom string
 	// StderrTail holds the last lines of a child's standard error.
 	StderrTail []string

@@ -26,6 +26,8 @@ const (
 	hintLogin  = "a login page is in front of the server: send a token with --header 'Authorization: Bearer ${TOKEN}', or bypass the page"
 	hintHost   = "the server, or a proxy, accepts only certain host names or origins: use one of them in the URL"
 	hintAccept = "leave out the header Accept: mcpctl sends the right one by itself"
+	// hintForwarded is for servers that write addresses with http although they are reached by https.
+	hintForwarded = "let the server know that TLS ends before it: X-Forwarded-Proto from the proxy, and trust in it (uvicorn: FORWARDED_ALLOW_IPS)"
 )
 
 // loginWords are those of pages that want a person to log in.
@@ -70,14 +72,18 @@ func (o *opening) explain(ctx context.Context, e *Error) {
 		e.Hint = proxyHint(f)
 	case transport.KindRedirect:
 		e.Hint = "if that is the right address, use it: " + f.Location
-		if loginPlaces().MatchString(f.Location) {
-			e.Hint = hintLogin
-		}
-		if f.Err != nil {
+		switch secure := o.withTLS(f.Location); {
+		case f.Err != nil && f.Status == 0 && secure != "": // it was no redirect: the endpoint event of the older transport named the address
+			e.Hint = hintForwarded
+		case f.Err != nil && f.Status == 0:
+			e.Hint = "the server, or a proxy before it, has to announce an address of the URL's own origin" + o.atOrigin(f.Location)
+		case f.Err != nil:
 			e.Hint = "correct the redirects of the server"
-			if f.Status == 0 { // it was no redirect: the endpoint event of the older transport named the address
-				e.Hint = "the server, or a proxy before it, has to announce an address of the URL's own origin" + o.atOrigin(f.Location)
-			}
+		case loginPlaces().MatchString(f.Location):
+			e.Hint = hintLogin
+		case secure != "":
+			e.Message += ": it is the same address without TLS"
+			e.Hint = "use " + secure + "; " + hintForwarded
 		}
 	case transport.KindContent:
 		switch {
@@ -90,8 +96,11 @@ func (o *opening) explain(ctx context.Context, e *Error) {
 		}
 	case transport.KindNotHTTP:
 		e.Hint = "check the port in the URL: something else than HTTP answers there"
-		if transport.SpeaksTLS(f.Err) {
+		switch {
+		case transport.SpeaksTLS(f.Err):
 			e.Hint = hintHTTPS
+		case transport.SpeaksHTTP2(f.Err):
+			e.Hint = "MCP clients speak HTTP/1.1, and HTTP/2 with TLS only: use the port for HTTP, or let the server speak HTTP/1.1, too"
 		}
 	case transport.KindExit:
 		e.Hint = "run the command by hand to see what it says"
@@ -99,6 +108,54 @@ func (o *opening) explain(ctx context.Context, e *Error) {
 		o.explainStatus(e, f)
 	case transport.KindOther, transport.KindDial, transport.KindSevered, transport.KindStart, transport.KindTooLarge, transport.KindAuth:
 	}
+}
+
+// tlsBound bounds the look at whether a port speaks TLS: it only explains a failure.
+const tlsBound = 1500 * time.Millisecond
+
+// explainClosed says more of a connection that was closed before the first byte of an answer: nothing is known of who listens
+// there. Many that speak TLS close the connection of whoever does not.
+func (o *opening) explainClosed(ctx context.Context, h *transport.HTTP, e *Error) {
+	f, ok := errors.AsType[*transport.Fault](e.Err)
+	if !ok || f.Kind != transport.KindSevered || h.Answered() || o.route.proxy != nil || o.endpoint().Scheme != "http" {
+		return
+	}
+	bounded, cancel := context.WithTimeout(ctx, tlsBound)
+	defer cancel()
+	if !o.noReuse && h.AnswersTLS(bounded) { // asked once, at the first attempt
+		other := *f
+		other.Kind, other.Err = transport.KindNotHTTP, errors.New(transport.TextHTTPS)
+		e.Err, e.kind, e.Class, e.Message, e.Hint = &other, kindProtocol, ClassProtocol, transport.TextHTTPS, hintHTTPS
+		return
+	}
+	if e.Hint == "" {
+		e.Hint = "see that the server runs, and that the port is its own; in a container it has to listen on 0.0.0.0, for a mapped port " +
+			"takes connections and does not reach 127.0.0.1"
+	}
+}
+
+// unannounced says of a limit that ran out that the stream of the older transport had opened, and never said where to POST.
+// See the MCP specification, 2024-11-05, "HTTP with SSE".
+func (o *opening) unannounced(e *Error, came string) {
+	e.Message = "the event stream opened, and named no endpoint" + strings.TrimPrefix(e.Message, "no answer")
+	e.Evidence = append(e.Evidence, came)
+	e.Hint = "an address of the older HTTP with SSE transport says first where to POST (event: endpoint): check the path, which often is /sse, " +
+		"and that no proxy holds events back (nginx: proxy_buffering off)"
+	if o.server.Transport == config.TransportSSE {
+		e.Hint = "if the server speaks the newer transport at this address: --transport http; else " + e.Hint
+	}
+}
+
+// withTLS returns an address on the host of the endpoint with https in place of http, "" if it is another address: the server
+// does not know that TLS ends at a proxy before it.
+func (o *opening) withTLS(address string) string {
+	u, err := url.Parse(address)
+	e := o.endpoint()
+	if err != nil || u.Scheme != "http" || e.Scheme != "https" || !strings.EqualFold(u.Hostname(), e.Hostname()) {
+		return ""
+	}
+	u.Scheme, u.Host = "https", e.Host
+	return u.String()
 }
 
 // atOrigin offers, for the end of a hint, the URL of the entry at the origin of an address, if both are this machine: a server
@@ -133,6 +190,9 @@ func (o *opening) explainStatus(e *Error, f *transport.Fault) {
 		e.Hint = "the server has to accept " + initializedMethod + ", with 202 and no body"
 	case e.kind == kindExpired:
 		e.Hint = "the session was lost while it was being opened: several instances without shared sessions behind one address?"
+		if noSessionID().Match(f.Body) {
+			e.Hint += " Or a proxy before it that does not pass on the header Mcp-Session-Id?"
+		}
 	case f.Status == http.StatusNotFound || f.Status == http.StatusMethodNotAllowed:
 		e.Hint = hintPath
 	case f.Status >= 500 && (f.Authorized || o.sendsAuthorization()) && authorizationFailed().Match(f.Body):

@@ -190,6 +190,9 @@ const (
 	OddID          = transport.OddID
 	OddNullID      = transport.OddNullID
 	OddBatch       = transport.OddBatch
+	OddLines       = transport.OddLines
+	OddPosted      = transport.OddPosted
+	OddUnended     = transport.OddUnended
 	OddStray       = transport.OddStray
 	OddLine        = transport.OddLine
 	OddNotified    = transport.OddNotified
