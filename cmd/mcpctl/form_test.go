@@ -70,7 +70,7 @@ func TestFormsTakeAndLeaveOut(t *testing.T) {
 		{"an object without properties is JSON", prop(`{"type":"object"}`, `"a"`), "", "x" + enter + erase + `{"b": 0.10}` + enter, `{"a":{"b":0.10}}`, "not valid JSON"},
 		{"a list of objects is JSON", prop(`{"type":"array","items":{"type":"object","required":["b"]}}`, `"a"`), "", "[{}]" + enter + erase + `[{"b":1}]` + enter, `{"a":[{"b":1}]}`, "missing required argument a[0].b"},
 		{"a tuple is JSON", prop(`{"type":"array","prefixItems":[{"type":"string"},{"type":"integer"}]}`, `"a"`), "", `["x",1]` + enter, `{"a":["x",1]}`, "JSON: [value, value]"},
-		{"a name twice in JSON", prop(`{"type":"object"}`, `"a"`), "", `{"b":1,"b":2}` + enter + erase + "{}" + enter, `{"a":{}}`, "the name b is there twice"},
+		{"a name twice in JSON", prop(`{"type":"object"}`, `"a"`), "", `{"b":1,"b":2}` + enter + erase + "{}" + enter, `{"a":{}}`, "the name b appears twice"},
 		{"a date", prop(`{"type":"string","format":"date"}`, `"a"`), "", "2026-02-30" + enter + "\x7f\x7f28" + enter, `{"a":"2026-02-28"}`, "must be a date such as 2026-01-31"},
 		{"a time", prop(`{"type":"string","format":"date-time"}`, `"a"`), "", "2026-01-31T12:00:00" + enter + "+02:00" + enter, `{"a":"2026-01-31T12:00:00+02:00"}`, "with its zone"},
 		{"a URL", prop(`{"type":"string","format":"uri"}`, `"a"`), "", "example.com" + enter + erase + "https://example.com/?a=b" + enter, `{"a":"https://example.com/?a=b"}`, "must be a URL"},

@@ -130,7 +130,7 @@ func (b *builder) object(name, text string) {
 	case v.kind != kindObject:
 		b.fail(&UsageError{Message: name + ": must be a JSON object, not " + describe(v)})
 	case twice != "":
-		b.fail(&UsageError{Param: twice, Message: fmt.Sprintf("%s: the name %s is there twice", name, show(twice))})
+		b.fail(&UsageError{Param: twice, Message: fmt.Sprintf("%s: the name %s appears twice", name, show(twice))})
 	default:
 		b.root = v
 	}
@@ -222,7 +222,7 @@ func (b *builder) exact(it item, to target, text string, file bool, fail func(*U
 		}
 		fail(e)
 	case twice != "":
-		fail(&UsageError{Message: fmt.Sprintf("%s: the name %s is there twice", to.path, show(twice))})
+		fail(&UsageError{Message: fmt.Sprintf("%s: the name %s appears twice", to.path, show(twice))})
 	case to.item:
 		b.append(to, []*value{v}, fail)
 	case b.given[to.key()]:
@@ -236,7 +236,7 @@ func (b *builder) exact(it item, to target, text string, file bool, fail func(*U
 func (b *builder) put(to target, text string, file bool, fail func(*UsageError)) {
 	n := b.schema.locate(to.path)
 	duplicate := func(twice string) {
-		fail(&UsageError{Message: fmt.Sprintf("%s: the name %s is there twice", to.path, show(twice))})
+		fail(&UsageError{Message: fmt.Sprintf("%s: the name %s appears twice", to.path, show(twice))})
 	}
 	if to.item || b.given[to.key()] {
 		have := b.at(to)

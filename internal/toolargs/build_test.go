@@ -224,10 +224,10 @@ func TestBuildRefuses(t *testing.T) {
 		{rule: "JSON that is empty", words: []string{"i:="}, want: "i: not valid JSON: it is empty", suggest: "for text write i="},
 		{rule: "JSON text without quotes", words: []string{"s:=hello"}, want: "s: not valid JSON at character 1: invalid character 'h' looking for beginning of value", suggest: "for text write s=hello"},
 		{rule: "JSON of a file that is none", words: []string{"any:=@broken"}, want: "any: not valid JSON at line 3, character 3: invalid character 'b' looking for beginning of object key string"},
-		{rule: "a name twice", words: []string{`o:={"a":{"x":1,"x":2}}`}, want: "o: the name a.x is there twice"},
-		{rule: "a name twice in typed JSON", words: []string{`o={"a":1,"a":2}`}, want: "o: the name a is there twice"},
-		{rule: "a name twice in the whole object", words: []string{`{"a":1,"a":2}`}, want: "arguments: the name a is there twice"},
-		{rule: "a name twice in a file", args: "@twice", want: "--args: the name a.x is there twice"},
+		{rule: "a name twice", words: []string{`o:={"a":{"x":1,"x":2}}`}, want: "o: the name a.x appears twice"},
+		{rule: "a name twice in typed JSON", words: []string{`o={"a":1,"a":2}`}, want: "o: the name a appears twice"},
+		{rule: "a name twice in the whole object", words: []string{`{"a":1,"a":2}`}, want: "arguments: the name a appears twice"},
+		{rule: "a name twice in a file", args: "@twice", want: "--args: the name a.x appears twice"},
 
 		{
 			rule: "a file that is not there", words: []string{"s=@octocat"},

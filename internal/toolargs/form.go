@@ -433,7 +433,7 @@ func (f *Field) read(text string) (*value, error) {
 		case err != nil:
 			return nil, err
 		case twice != "":
-			return nil, errors.New("the name " + show(twice) + " is there twice")
+			return nil, errors.New("the name " + show(twice) + " appears twice")
 		}
 		return v, nil
 	case f.form == asLoose:
@@ -450,7 +450,7 @@ func (f *Field) read(text string) (*value, error) {
 	}
 	v, twice := s.typed(n, text, false)
 	if twice != "" {
-		return nil, errors.New("the name " + show(twice) + " is there twice")
+		return nil, errors.New("the name " + show(twice) + " appears twice")
 	}
 	return v, nil
 }

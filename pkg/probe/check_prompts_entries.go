@@ -30,7 +30,7 @@ without a name, or reject the whole list.`,
 				case p.Name == "":
 					problems = append(problems, fmt.Sprintf("prompt %d has no name", i+1))
 				case seen[p.Name]:
-					problems = append(problems, fmt.Sprintf("%s is there twice", firstWords(p.Name)))
+					problems = append(problems, fmt.Sprintf("%s appears twice", firstWords(p.Name)))
 				}
 				seen[p.Name] = true
 				for j, arg := range p.Arguments {

@@ -29,7 +29,7 @@ the whole list; if two have the same URI, only one can be read.`,
 				case r.URI == "":
 					problems = append(problems, fmt.Sprintf("resource %d has no uri", i+1))
 				case seen[r.URI]:
-					problems = append(problems, fmt.Sprintf("%s is there twice", firstWords(r.URI)))
+					problems = append(problems, fmt.Sprintf("%s appears twice", firstWords(r.URI)))
 				case !hasScheme(r.URI):
 					problems = append(problems, fmt.Sprintf("%q is not a URI with a scheme", firstWords(r.URI)))
 				case r.Name == "":

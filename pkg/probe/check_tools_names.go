@@ -38,7 +38,7 @@ characters: they drop other tools, or reject the whole list.`,
 				switch {
 				case tl.name == "":
 				case seen[tl.name]:
-					problems = append(problems, fmt.Sprintf("%s is there twice", name))
+					problems = append(problems, fmt.Sprintf("%s appears twice", name))
 				case len(faults) > 0:
 					problems = append(problems, name+" "+strings.Join(faults, ", and "))
 				}
