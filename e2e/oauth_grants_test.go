@@ -136,7 +136,8 @@ func TestSignaturesBeforeJOSE(t *testing.T) {
 		path := filepath.Join(u.home, alg+".pem")
 		u.write(path, string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: private})))
 		r := &recorder{alg: alg, key: string(pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: public}))}
-		r.Server = httptest.NewServer(r)
+		r.Server = httptest.NewUnstartedServer(r) // which its handler looks at
+		r.Start()
 		t.Cleanup(r.Close)
 		u.run("tools", r.URL+"/mcp", "--grant", "client_credentials", "--client-id", "robot", "--private-key", path, "--protocol", legacy).exits(0)
 		r.mu.Lock()

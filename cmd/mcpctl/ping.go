@@ -284,7 +284,7 @@ func (p *pinger) ping(ctx context.Context) bool {
 	switch {
 	case err == nil:
 		p.answer(pong, begin, end)
-	case ctx.Err() != nil && awayAtTheEnd(ctx, err):
+	case ctx.Err() != nil && p.awayAtTheEnd(ctx, err):
 		p.lose(err)
 	case ctx.Err() != nil && end.Sub(begin) > max(p.interval, answerTime):
 		class := session.ClassInterrupted
@@ -303,12 +303,13 @@ func (p *pinger) ping(ctx context.Context) bool {
 
 // awayAtTheEnd reports whether the deadline came while the session was lost and nothing had taken its place: that is no
 // ping that was merely cut short, and a server that went away in the middle is not to end in success.
-func awayAtTheEnd(ctx context.Context, err error) bool {
+func (p *pinger) awayAtTheEnd(ctx context.Context, err error) bool {
 	if _, ok := errors.AsType[*deadlineError](context.Cause(ctx)); !ok {
 		return false
 	}
 	e, ok := errors.AsType[*session.Error](err)
-	return ok && (e.Recovery != nil || e.Phase == phaseConnect)
+	// A ping that begins when all is over gets no session either, although there is one.
+	return ok && (e.Recovery != nil || e.Phase == phaseConnect && p.s.Status().State != session.StateReady)
 }
 
 // phaseConnect is the phase of failures for which there was no session.

@@ -8,6 +8,10 @@ import (
 	"time"
 
 	"go.uber.org/goleak"
+
+	"github.com/mcpctl/mcpctl/internal/iostreams"
+	"github.com/mcpctl/mcpctl/pkg/config"
+	"github.com/mcpctl/mcpctl/pkg/session"
 )
 
 // silentPing serves what answers the opening and is silent on ping, and returns its URL with what is closed at the first.
@@ -95,5 +99,23 @@ func TestAPingThatHangsToTheEnd(t *testing.T) {
 	code, out, _ := runHere(t.Context(), t, "", "ping", url, "-w", "4", "-i", "100ms")
 	if code != codeFailed || !strings.Contains(out, "\nseq=1 lost: no answer after ") || !strings.Contains(out, "\n1 sent, 0 received, 1 lost (100%), ") {
 		t.Errorf("exit code %d\n%s", code, out)
+	}
+}
+
+// TestAPingThatBeginsWhenAllIsOver is not lost: the server is there.
+func TestAPingThatBeginsWhenAllIsOver(t *testing.T) {
+	ios, _, _, _ := iostreams.Test()
+	a := newApp(process{io: ios})
+	server := config.Server{Name: "demo", Command: unraced("mcpctl"), Args: []string{demoCommand}, Transport: config.TransportStdio}
+	server, limit := session.ForPing(server)
+	p := &pinger{a: a, server: server, limit: limit, s: session.NewSupervisor(nil, server)}
+	defer func() { _ = p.s.Close() }()
+	if err := p.open(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(&deadlineError{limit})
+	if p.ping(ctx) || p.lost != 0 || p.seq != 0 {
+		t.Errorf("%d of %d are lost", p.lost, p.seq)
 	}
 }
