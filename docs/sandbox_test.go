@@ -239,7 +239,7 @@ last() { unset -f last; return %[3]s; }; last
 	cmd := exec.CommandContext(ctx, "bash", "--noprofile", "--norc", script)
 	cmd.Dir = s.home
 	cmd.Env = append([]string{
-		"HOME=" + s.home, "USER=me", "LANG=C.UTF-8", "TERM=xterm", "NO_COLOR=1", "SHELL=/bin/bash",
+		"HOME=" + s.home, "USER=me", "TZ=" + noon(time.Now()), "LANG=C.UTF-8", "TERM=xterm", "NO_COLOR=1", "SHELL=/bin/bash",
 		"PATH=" + s.stand + ":" + s.bin + ":" + s.path, "MCPCTL_CREDENTIALS=file", "REPOSITORY=" + s.repository,
 		"HTTPS_PROXY=http://" + s.world.at, "HTTP_PROXY=http://" + s.world.at, "NO_PROXY=localhost,127.0.0.1",
 		"SSL_CERT_FILE=" + filepath.Join(s.state, "ca.pem"), "CURL_CA_BUNDLE=" + filepath.Join(s.state, "ca.pem"),
@@ -335,4 +335,11 @@ func listens(ctx context.Context, terminal *os.File) {
 		case <-tick.C:
 		}
 	}
+}
+
+// noon returns a time zone in which it is about noon, so that what will be in an hour is today.
+func noon(now time.Time) string {
+	const hour = 12
+	// These names count westward: Etc/GMT-3 is three hours ahead of UTC.
+	return fmt.Sprintf("Etc/GMT%+d", now.UTC().Hour()-hour)
 }

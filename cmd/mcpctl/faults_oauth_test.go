@@ -114,8 +114,8 @@ func loginTable() []loginFault {
 		goodLogin("login-no-challenge", callWorks(), loginStep{do: "doctor entry", loginWant: loginWant{warns: "auth.challenge"}}),
 		goodLogin("login-two-challenges", callWorks(), doctorPasses()),
 
-		noLogin("login-resource-other", `https://other\.example/mcp`, doctorFails("auth.resource", `other\.example/mcp, and this server is http://127`)),
-		noLogin("login-resource-path", `/mcp-admin`, doctorFails("auth.resource", `/mcp-admin, and this server is http://127.*/mcp`)),
+		noLogin("login-resource-other", `https://other\.example/mcp`, doctorFails("auth.resource", `other\.example/mcp, but this server is http://127`)),
+		noLogin("login-resource-path", `/mcp-admin`, doctorFails("auth.resource", `/mcp-admin, but this server is http://127.*/mcp`)),
 		noLogin("login-issuer-other", `https://as\.example/real`, doctorFails("auth.server", `https://as\.example/real .* and http://127`)),
 		noLogin("login-issuers-none", `authorization server`, doctorFails("auth.resource", `names no authorization server`)),
 		noLogin("login-resource-html", `text/html`, doctorFails("auth.resource", `text/html`)),
@@ -176,7 +176,7 @@ func loginTable() []loginFault {
 	for name, change := range map[string]func(f *loginFault){
 		"login-older-defaults": func(f *loginFault) {
 			f.call.says = `publishes nothing about a login`
-			f.doctor = doctorFails("auth.access", "; give it with a header: .*; if it has a login all the same: "+toLogIn, "auth.resource")
+			f.doctor = doctorFails("auth.access", "; send it in a header: .*; if it has a login all the same: "+toLogIn, "auth.resource")
 		},
 		"login-metadata-hangs": func(f *loginFault) {
 			f.login.class, f.browser.class, f.call.class, f.doctor.class = "connect", "connect", "connect", "connect"

@@ -10,6 +10,7 @@ import (
 	"io"
 	"log/slog"
 	"maps"
+	"math/rand/v2"
 	"net"
 	"net/http"
 	"net/url"
@@ -121,7 +122,7 @@ func (c Case) Serve(o HTTPOptions) (*Server, error) {
 // loopback checks that addr is on 127.0.0.1.
 func loopback(addr string) (string, error) {
 	if addr == "" {
-		return "127.0.0.1:0", nil
+		return freeAddr, nil
 	}
 	host, _, err := net.SplitHostPort(addr)
 	if err != nil || host != "127.0.0.1" {
@@ -130,10 +131,29 @@ func loopback(addr string) (string, error) {
 	return addr, nil
 }
 
+// freeAddr is a port that the system chooses.
+const freeAddr = "127.0.0.1:0"
+
+// listenAside listens on a port that the system gives to nobody by itself, so that it is still free when it is let go of for a while.
+func listenAside(ctx context.Context) (l net.Listener, err error) {
+	const first, last, tries = 20000, 32000, 100
+	var lc net.ListenConfig
+	for range tries {
+		if l, err = lc.Listen(ctx, "tcp4", fmt.Sprintf("127.0.0.1:%d", first+rand.N(last-first))); err == nil {
+			break
+		}
+	}
+	return l, err
+}
+
 // open starts the listeners.
 func (s *Server) open(ctx context.Context, addr, scheme string, certs *tls.Config) error {
 	var lc net.ListenConfig
-	l, err := lc.Listen(ctx, "tcp4", addr)
+	listen := func() (net.Listener, error) { return lc.Listen(ctx, "tcp4", addr) }
+	if s.c.http.listenAfter > 0 && addr == freeAddr {
+		listen = func() (net.Listener, error) { return listenAside(ctx) }
+	}
+	l, err := listen()
 	if err != nil {
 		return fmt.Errorf("listen: %w", err)
 	}
