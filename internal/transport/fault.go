@@ -311,7 +311,7 @@ func netKind(err error) Kind {
 	if errors.Is(err, gzip.ErrHeader) || errors.Is(err, gzip.ErrChecksum) {
 		return KindContent
 	}
-	if strings.Contains(err.Error(), "malformed HTTP") { // net/http has no type for it
+	if errors.Is(err, errHTTP2) || strings.Contains(err.Error(), "malformed HTTP") { // net/http has no type for it
 		return KindNotHTTP
 	}
 	return KindSevered

@@ -1,8 +1,10 @@
 package transport
 
 import (
+	"bytes"
 	"cmp"
 	"crypto/tls"
+	"errors"
 	"io"
 	"net"
 	"net/http/httptrace"
@@ -62,6 +64,30 @@ type countedConn struct {
 	net.Conn
 	n    atomic.Int64
 	stop func() bool
+	// plain is set for a connection without TLS, and heard once something has come on it. One goroutine reads.
+	plain, heard bool
+}
+
+// errHTTP2 is the end of a plain connection whose server began with a frame of HTTP/2. net/http would tell of it in other ways, by
+// whether it comes before the request is written.
+var errHTTP2 = errors.New("a frame of HTTP/2 in place of an answer")
+
+func (c *countedConn) Read(p []byte) (int, error) {
+	n, err := c.Conn.Read(p)
+	if n > 0 && c.plain && !c.heard {
+		c.heard = true
+		if beginsHTTP2(p[:n]) {
+			return 0, errHTTP2
+		}
+	}
+	return n, err
+}
+
+// beginsHTTP2 reports whether a connection begins with a frame of settings, or one that gives the connection up, for the stream 0. See
+// RFC 9113, 4.1.
+func beginsHTTP2(b []byte) bool {
+	const frameHead, settings, goAway = 9, 4, 7
+	return len(b) >= frameHead && b[0] == 0 && b[1] == 0 && (b[3] == settings || b[3] == goAway) && bytes.Equal(b[4:frameHead], make([]byte, frameHead-4))
 }
 
 // Close closes it; nothing is left that would.

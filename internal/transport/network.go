@@ -158,7 +158,8 @@ func (w *wire) dial(ctx context.Context, network, addr string) (net.Conn, error)
 }
 
 func (w *wire) counted(conn net.Conn) net.Conn {
-	c := &countedConn{Conn: conn}
+	_, secured := conn.(*tls.Conn)
+	c := &countedConn{Conn: conn, plain: !secured}
 	c.stop = context.AfterFunc(w.life, func() { _ = conn.Close() })
 	return c
 }
@@ -280,7 +281,7 @@ func (w *wire) fault(err error, way *progress, target string) (f Fault, unread b
 		return say(KindTLS, "TLS: the server refuses the client certificate: it ended the connection once it had seen it")
 	case f.Kind == KindSevered && way.handshake:
 		return say(KindSevered, "the connection broke during the TLS handshake: %s", netText(err))
-	case f.Kind == KindSevered && !w.answered.Load() && (isEOF(err) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE) ||
+	case f.Kind == KindSevered && !w.answered.Load() && (isEOF(err) || errno.Is(err, syscall.ECONNRESET) || errno.Is(err, syscall.EPIPE) ||
 		strings.Contains(err.Error(), "server closed idle connection")):
 		return say(KindSevered, "the connection was closed without an answer")
 	case f.Kind == KindTLS:
@@ -401,6 +402,9 @@ var frameStart = sync.OnceValue(func() *regexp.Regexp {
 
 // SpeaksHTTP2 reports whether what was taken for the answer to a request of HTTP/1.1 begins as HTTP/2 does.
 func SpeaksHTTP2(err error) bool {
+	if errors.Is(err, errHTTP2) {
+		return true
+	}
 	for ; err != nil; err = errors.Unwrap(err) {
 		if frameStart().MatchString(err.Error()) {
 			return true
