@@ -23,7 +23,6 @@ import (
 	"net/http"
 	"net/http/httptrace"
 	"net/url"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -394,24 +393,8 @@ func SpeaksTLS(err error) bool {
 // TextHTTPS is what is said of a port that speaks TLS, to which HTTP was spoken.
 const TextHTTPS = "the server speaks HTTPS on this port, and the URL says http://"
 
-// frameStart is how net/http quotes the beginning of a connection of HTTP/2: a frame of settings, or one that gives the
-// connection up, of a length below 256, for the stream 0. See RFC 9113, 4.1.
-var frameStart = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`malformed HTTP response "\\x00\\x00(\\x[0-9a-f]{2}|\\.|.)(\\x04\\x00|\\a\\x00)\\x00\\x00\\x00\\x00`)
-})
-
-// SpeaksHTTP2 reports whether what was taken for the answer to a request of HTTP/1.1 begins as HTTP/2 does.
-func SpeaksHTTP2(err error) bool {
-	if errors.Is(err, errHTTP2) {
-		return true
-	}
-	for ; err != nil; err = errors.Unwrap(err) {
-		if frameStart().MatchString(err.Error()) {
-			return true
-		}
-	}
-	return false
-}
+// SpeaksHTTP2 reports whether the server began a connection without TLS as HTTP/2 does.
+func SpeaksHTTP2(err error) bool { return errors.Is(err, errHTTP2) }
 
 // Answered reports whether the server has answered any request over the connection with HTTP.
 func (h *HTTP) Answered() bool { return h.wire.answered.Load() }

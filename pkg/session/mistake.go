@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // mistake is one row of the table.
@@ -22,8 +23,8 @@ type mistake struct {
 	opening bool
 }
 
-// mistakes returns the table.
-func mistakes() []mistake {
+// mistakes returns the table, which is made once.
+var mistakes = sync.OnceValue(func() []mistake {
 	return []mistake{
 		{
 			id: "one-transport", text: lazily(`(?i)server (?:is |was )?already initialized|already connected to a transport`),
@@ -50,7 +51,7 @@ func mistakes() []mistake {
 			do: `see the server's log; if it says "Task group is not initialized", the MCP app is mounted in another, which needs its lifespan: lifespan=mcp_app.lifespan`,
 		},
 	}
-}
+})
 
 // mend says what the author of a server has done wrong, if that was recognised.
 func (s seen) mend(e *Error) {
