@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/tailscale/hujson"
 
+	"github.com/mcpctl/mcpctl/internal/crowd"
 	"github.com/mcpctl/mcpctl/internal/render"
 	"github.com/mcpctl/mcpctl/internal/toolargs"
 	"github.com/mcpctl/mcpctl/pkg/config"
@@ -416,7 +417,7 @@ func (o *addOptions) checkAll(ctx context.Context, a *app, bodies []addedBody) {
 	for i, b := range bodies {
 		servers[i] = b.server
 	}
-	newCrowd(0, listEffort()).each(servers, func(i int) {
+	eachServer(crowd.New(0, listEffort()), servers, func(i int) {
 		b := &bodies[i]
 		if b.err != nil {
 			return

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/mcpctl/mcpctl/internal/crowd"
 	"github.com/mcpctl/mcpctl/internal/demo"
 	"github.com/mcpctl/mcpctl/internal/render"
 	"github.com/mcpctl/mcpctl/pkg/baseline"
@@ -163,11 +164,11 @@ func (o *doctorOptions) run(cmd *cobra.Command, a *app, args []string) error {
 	}
 
 	begin := time.Now()
-	crowd := newCrowd(o.parallel, o.effort())
+	together := crowd.New(o.parallel, o.effort())
 	budget := func(s config.Server) time.Duration { return probe.Budget(o.target(a, s), checks) }
-	bounded, cancel := o.pipeline.bound(ctx, servers, budget, crowd.fits(len(servers)))
+	bounded, cancel := o.pipeline.bound(ctx, servers, budget, together.Fits(len(servers)))
 	defer cancel()
-	found := o.examine(bounded, a, crowd, servers, checks, wanted)
+	found := o.examine(bounded, a, together, servers, checks, wanted)
 	elapsed := time.Since(begin)
 	if bounded.Err() == nil && !found.applied {
 		return usagef("none of the selected checks applies: %s", strings.Join(wanted, ", ")).hint("mcpctl doctor --list-checks")
@@ -306,13 +307,13 @@ func checkParallel(n int) error {
 
 // effort is that of an examination: twenty milliseconds of a processor, and the connections on which the session is tried, which
 // take 60 KiB each.
-func (o *doctorOptions) effort() effort {
+func (o *doctorOptions) effort() crowd.Effort {
 	const usual = 8 // connections; see session.affinity
 	tried := o.operators.connections
 	if tried == 0 {
 		tried = usual
 	}
-	return effort{files: filesToList + tried + 1, perCPU: 8, most: 192}
+	return crowd.Effort{Files: filesToList + tried + 1, PerCPU: 8, Most: 192}
 }
 
 // findings are what was found about all servers, in their order.
@@ -329,7 +330,7 @@ type findings struct {
 }
 
 // examine asks all servers at once, bounded.
-func (o *doctorOptions) examine(ctx context.Context, a *app, crowd crowd, servers []config.Server, checks []probe.Check, wanted []string) *findings {
+func (o *doctorOptions) examine(ctx context.Context, a *app, together crowd.Crowd, servers []config.Server, checks []probe.Check, wanted []string) *findings {
 	for _, s := range servers {
 		a.warnUnverified(s)
 	}
@@ -348,7 +349,7 @@ func (o *doctorOptions) examine(ctx context.Context, a *app, crowd crowd, server
 		return done.line()
 	})
 	defer stop()
-	crowd.each(servers, func(i int) {
+	eachServer(together, servers, func(i int) {
 		t := o.target(a, servers[i])
 		found.begin(i, t)
 		report := probe.Run(ctx, t, checks)

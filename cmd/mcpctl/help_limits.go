@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/mcpctl/mcpctl/internal/crowd"
 	"github.com/mcpctl/mcpctl/pkg/config"
 	"github.com/mcpctl/mcpctl/pkg/session"
 )
@@ -47,8 +48,8 @@ where a value comes from, and so does the message when a limit runs out:
 
   no answer within connect_timeout 2s (flag --connect-timeout)
 `)
-	many := crowdFor(0, listEffort(), 2, 1<<20)
-	examined := crowdFor(0, (&doctorOptions{}).effort(), 2, 1<<20)
+	many := crowd.For(0, listEffort(), 2, 1<<20)
+	examined := crowd.For(0, (&doctorOptions{}).effort(), 2, 1<<20)
 	fmt.Fprintf(&b, `
 Many servers
 
@@ -59,6 +60,6 @@ this machine is idle, makes room for the next one while mcpctl waits for it; up
 to %d (doctor: %d; local ones: %d) may be waiting, fewer if the limit on open
 files (ulimit -n) is low. --parallel N allows at most N servers at a time, of
 any kind (list --check, doctor).
-`, many.web.atWork, examined.web.atWork, many.child.atWork, shortDuration(slowAfter), many.web.underWay, examined.web.underWay, many.child.underWay)
+`, many.Web.AtWork, examined.Web.AtWork, many.Child.AtWork, shortDuration(crowd.SlowAfter), many.Web.UnderWay, examined.Web.UnderWay, many.Child.UnderWay)
 	return b.String()
 }

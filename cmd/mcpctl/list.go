@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/mcpctl/mcpctl/internal/crowd"
 	"github.com/mcpctl/mcpctl/internal/render"
 	"github.com/mcpctl/mcpctl/internal/toolargs"
 	"github.com/mcpctl/mcpctl/pkg/config"
@@ -387,7 +388,7 @@ func (o *listOptions) runCheck(cmd *cobra.Command, a *app, servers []config.Serv
 	for n, i := range contacted {
 		chosen[n] = servers[i]
 	}
-	newCrowd(o.parallel, listEffort()).each(chosen, func(n int) {
+	eachServer(crowd.New(o.parallel, listEffort()), chosen, func(n int) {
 		c := a.check(ctx, chosen[n])
 		results[contacted[n]] = c
 		progress.count(chosen[n].Name, c.failed())

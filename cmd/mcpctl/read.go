@@ -15,6 +15,7 @@ import (
 	"github.com/mcpctl/mcpctl/internal/prompt"
 	"github.com/mcpctl/mcpctl/internal/render"
 	"github.com/mcpctl/mcpctl/internal/toolargs"
+	"github.com/mcpctl/mcpctl/internal/uritemplate"
 	"github.com/mcpctl/mcpctl/pkg/session"
 )
 
@@ -224,7 +225,7 @@ func (a *app) resourceURI(ctx context.Context, words []string, server string) (s
 		if len(words) == 1 {
 			return words[0], nil // no URI may hold braces, and who knows what a server makes of them
 		}
-		if _, plain := errors.AsType[errNoTemplate](err); plain {
+		if errors.Is(err, uritemplate.ErrNoVariables) {
 			return "", usagef("%s is no template, so %q is one word too many", words[0], words[1]).
 				hint("mcpctl resources %s shows the templates there are", server)
 		}
@@ -239,7 +240,7 @@ func (a *app) resourceURI(ctx context.Context, words []string, server string) (s
 		return "", a.templateError(t, server, words[1:], err)
 	}
 	if missing := lacking(t.variables, given); len(missing) > 0 && a.canPrompt() {
-		filled, err := a.fill(ctx, form{title: "the variables of " + t.text, schema: t.schema(), given: given, required: true})
+		filled, err := a.fill(ctx, form{title: "the variables of " + t.Text, schema: t.schema(), given: given, required: true})
 		switch {
 		case err == nil:
 			given = filled
@@ -260,12 +261,12 @@ func (a *app) templateError(t *uriTemplate, server string, typed []string, err e
 		return err
 	}
 	if e.Correct != nil {
-		return usagef("%s: %s", t.text, e.Message).hint("%s", a.correctedArguments(typed, e.Correct))
+		return usagef("%s: %s", t.Text, e.Message).hint("%s", a.correctedArguments(typed, e.Correct))
 	}
 	out := *e
-	out.Message = t.text + ": " + e.Message
+	out.Message = t.Text + ": " + e.Message
 	if out.Suggestion == "" {
-		line := append([]string{"mcpctl read", server, toolargs.Quote(t.text)}, exampleWords(t.variables)...)
+		line := append([]string{"mcpctl read", server, toolargs.Quote(t.Text)}, exampleWords(t.variables)...)
 		out.Suggestion = "write " + strings.Join(line, " ")
 	}
 	return &out

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/mcpctl/mcpctl/internal/crowd"
 	"github.com/mcpctl/mcpctl/internal/render"
 	"github.com/mcpctl/mcpctl/internal/toolargs"
 	"github.com/mcpctl/mcpctl/pkg/config"
@@ -112,7 +113,7 @@ func (a *app) listAll(ctx context.Context, servers []config.Server, words []stri
 		return fmt.Sprintf("listing the tools of %s, %d left", plural(len(servers), "server"), left.Load())
 	})
 	defer stop()
-	newCrowd(0, listEffort()).each(servers, func(i int) {
+	eachServer(crowd.New(0, listEffort()), servers, func(i int) {
 		results[i] = a.listOne(ctx, servers[i], words)
 		left.Add(-1)
 	})

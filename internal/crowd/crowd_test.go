@@ -1,36 +1,32 @@
-package main
+package crowd
 
 import (
 	"runtime"
 	"slices"
-	"strconv"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
-
-	"github.com/mcpctl/mcpctl/pkg/config"
 )
 
 // TestTheBoundsFitTheMachine: places grow with the processors, and all files together are fewer than there may be.
 func TestTheBoundsFitTheMachine(t *testing.T) {
 	t.Parallel()
-	examining := (&doctorOptions{}).effort()
-	for _, e := range []effort{listEffort(), examining} {
+	for _, e := range []Effort{listing(), {Files: 12, PerCPU: 8, Most: 192}} {
 		for _, cpus := range []int{1, 2, 8, 64} {
 			for _, files := range []int{64, 128, 256, 1024, 1 << 20} {
 				for _, parallel := range []int{0, 1, 16, 5000} {
-					c := crowdFor(parallel, e, cpus, files)
-					open := c.web.underWay*e.files + c.child.underWay*filesOfOne
+					c := For(parallel, e, cpus, files)
+					open := c.Web.UnderWay*e.Files + c.Child.UnderWay*filesOfOne
 					if c.together {
-						open = c.web.underWay * max(e.files, filesOfOne)
+						open = c.Web.UnderWay * max(e.Files, filesOfOne)
 					}
 					if files >= 128 && open > files-ownFiles {
 						t.Errorf("%d processors, %d files, parallel %d: %+v takes %d files", cpus, files, parallel, c, open)
 					}
-					for _, b := range []bounds{c.web, c.child} {
-						if b.atWork < 1 || b.underWay < b.atWork || parallel > 0 && b.underWay > parallel {
+					for _, b := range []Bounds{c.Web, c.Child} {
+						if b.AtWork < 1 || b.UnderWay < b.AtWork || parallel > 0 && b.UnderWay > parallel {
 							t.Errorf("%d processors, %d files, parallel %d: %+v", cpus, files, parallel, c)
 						}
 					}
@@ -38,7 +34,7 @@ func TestTheBoundsFitTheMachine(t *testing.T) {
 			}
 		}
 	}
-	if c := crowdFor(0, listEffort(), 2, 1024); c.web != (bounds{64, 293}) || c.child != (bounds{8, 16}) {
+	if c := For(0, listing(), 2, 1024); c.Web != (Bounds{64, 293}) || c.Child != (Bounds{8, 16}) {
 		t.Errorf("a usual machine: %+v", c)
 	}
 }
@@ -56,16 +52,12 @@ func (m *most) add(n int) {
 	m.most = max(m.most, m.now)
 }
 
-// crowdOf returns servers: so many over HTTP, then so many commands.
-func crowdOf(web, children int) []config.Server {
-	servers := make([]config.Server, 0, web+children)
-	for i := range web {
-		servers = append(servers, config.Server{Name: "w" + strconv.Itoa(i), URL: "http://h/"})
-	}
-	for i := range children {
-		servers = append(servers, config.Server{Name: "c" + strconv.Itoa(i), Command: "x"})
-	}
-	return servers
+// listing is the effort of asking for a list.
+func listing() Effort { return Effort{Files: 3, PerCPU: 32, Most: 1024} }
+
+// look has a crowd look at so many servers over HTTP, and then at so many commands.
+func look(c Crowd, web, children int, look func(i int)) {
+	c.Each(web+children, func(i int) bool { return i >= web }, look)
 }
 
 // TestServersThatHangDoNotHoldThePlaces: a thousand that take 30 seconds each take little more than that together, however few
@@ -73,10 +65,10 @@ func crowdOf(web, children int) []config.Server {
 func TestServersThatHangDoNotHoldThePlaces(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		c := crowd{web: bounds{64, 1024}, child: bounds{8, 16}}
+		c := Crowd{Web: Bounds{64, 1024}, Child: Bounds{8, 16}}
 		begin := time.Now()
 		var under most
-		c.each(crowdOf(1000, 0), func(int) {
+		look(c, 1000, 0, func(int) {
 			under.add(1)
 			time.Sleep(30 * time.Second) // of the bubble
 			under.add(-1)
@@ -95,20 +87,20 @@ func TestServersThatHangDoNotHoldThePlaces(t *testing.T) {
 func TestServersThatWaitGiveTheirPlacesUp(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		const each = 900 * time.Millisecond    // a little less than what is slow
-		look := func(int) { time.Sleep(each) } // of the bubble
-		took := func(servers []config.Server, rests bool) time.Duration {
+		const each = 900 * time.Millisecond // a little less than what is slow
+		took := func(web, children int, rests bool) time.Duration {
 			begin := time.Now()
-			crowd{web: bounds{32, 1024}, child: bounds{8, 16}, rests: func(time.Duration) bool { return rests }}.each(servers, look)
+			c := Crowd{Web: Bounds{32, 1024}, Child: Bounds{8, 16}, rests: func(time.Duration) bool { return rests }}
+			look(c, web, children, func(int) { time.Sleep(each) }) // of the bubble
 			return time.Since(begin)
 		}
-		if took := took(crowdOf(1000, 0), true); took > 6*time.Second {
+		if took := took(1000, 0, true); took > 6*time.Second {
 			t.Errorf("at rest it took %s", took)
 		}
-		if busy, want := took(crowdOf(320, 0), false), 10*each; busy != want {
+		if busy, want := took(320, 0, false), 10*each; busy != want {
 			t.Errorf("on a busy machine it took %s, want %s", busy, want)
 		}
-		if children, want := took(crowdOf(0, 80), true), 10*each; children != want {
+		if children, want := took(0, 80, true), 10*each; children != want {
 			t.Errorf("commands took %s, want %s", children, want)
 		}
 	})
@@ -119,10 +111,10 @@ func TestServersThatWaitGiveTheirPlacesUp(t *testing.T) {
 func TestServersThatHangAmongQuickOnes(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		c := crowd{web: bounds{32, 1024}, child: bounds{8, 16}, rests: func(time.Duration) bool { return false }}
+		c := Crowd{Web: Bounds{32, 1024}, Child: Bounds{8, 16}, rests: func(time.Duration) bool { return false }}
 		begin := time.Now()
 		var under most
-		c.each(crowdOf(1000, 0), func(i int) {
+		look(c, 1000, 0, func(i int) {
 			under.add(1)
 			if time.Sleep(20 * time.Millisecond); i%10 == 9 { // of the bubble
 				time.Sleep(3 * time.Second)
@@ -133,7 +125,7 @@ func TestServersThatHangAmongQuickOnes(t *testing.T) {
 			t.Errorf("it took %s", took)
 		}
 		under = most{}
-		c.each(crowdOf(500, 0), func(i int) {
+		look(c, 500, 0, func(i int) {
 			under.add(1)
 			time.Sleep(20*time.Millisecond + time.Duration(i)*time.Millisecond)
 			under.add(-1)
@@ -191,7 +183,7 @@ func TestNobodyLooksOnAfterTheStop(t *testing.T) {
 		}
 		close(goOn)
 		<-stopped
-		time.Sleep(2 * slowAfter)
+		time.Sleep(2 * SlowAfter)
 		if len(looking) > 0 {
 			t.Errorf("%d looks after the stop", len(looking))
 		}
@@ -202,24 +194,24 @@ func TestNobodyLooksOnAfterTheStop(t *testing.T) {
 func TestQuickServersAreNeverMoreThanThePlaces(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		servers := crowdOf(500, 100)
+		const overHTTP, commands = 500, 100
 		var web, child most
-		c := crowd{web: bounds{32, 1024}, child: bounds{4, 8}}
-		look := func(i int) {
+		c := Crowd{Web: Bounds{32, 1024}, Child: Bounds{4, 8}}
+		one := func(i int) {
 			m := &web
-			if servers[i].Command != "" {
+			if i >= overHTTP {
 				m = &child
 			}
 			m.add(1)
 			time.Sleep(900 * time.Millisecond) // of the bubble
 			m.add(-1)
 		}
-		c.each(servers, look)
+		look(c, overHTTP, commands, one)
 		if web.most != 32 || child.most != 4 {
 			t.Errorf("%d over HTTP and %d commands were at work", web.most, child.most)
 		}
 		web, child = most{}, most{}
-		crowdFor(7, listEffort(), 2, 1<<20).each(servers, look)
+		look(For(7, listing(), 2, 1<<20), overHTTP, commands, one)
 		if web.most+child.most > 2*7 || web.most != 7 {
 			t.Errorf("--parallel 7: %d and %d", web.most, child.most)
 		}
@@ -230,7 +222,7 @@ func TestQuickServersAreNeverMoreThanThePlaces(t *testing.T) {
 func TestServersAreLookedAtInTheirOrder(t *testing.T) {
 	t.Parallel()
 	var order []int
-	crowdFor(1, listEffort(), 2, 1<<20).each(crowdOf(5, 5), func(i int) { order = append(order, i) })
+	look(For(1, listing(), 2, 1<<20), 5, 5, func(i int) { order = append(order, i) })
 	if !slices.IsSorted(order) || len(order) != 10 {
 		t.Errorf("%v", order)
 	}
