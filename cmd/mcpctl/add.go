@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/mcpctl/mcpctl/internal/pasted"
 	"github.com/mcpctl/mcpctl/internal/render"
 	"github.com/mcpctl/mcpctl/internal/toolargs"
 	"github.com/mcpctl/mcpctl/pkg/config"
@@ -246,7 +247,7 @@ func (o *addOptions) server(cmd *cobra.Command, a *app, args []string) (config.S
 		return server, err
 	}
 	if v := o.bearerToken; v != "" {
-		setHeader(&server, "Authorization", "Bearer ${"+v+"}")
+		pasted.SetHeader(&server, "Authorization", "Bearer ${"+v+"}")
 	}
 	if err := o.misfit(cmd.Flags(), server); err != nil {
 		return server, err
@@ -274,17 +275,8 @@ func (o *addOptions) server(cmd *cobra.Command, a *app, args []string) (config.S
 // variable.
 func (o *addOptions) checkHeaders() error {
 	for _, h := range o.headers {
-		name, value, err := parseHeader(h)
-		if err != nil {
-			return err
-		}
-		if value == "" {
-			example := "${VALUE}"
-			if strings.EqualFold(name, "authorization") {
-				example = "Bearer ${TOKEN}"
-			}
-			return usagef("--header: %s: nothing after the colon: the shell expanded an unset variable", name).
-				hint("in single quotes mcpctl puts the variable in: --header '%s: %s'", name, example)
+		if _, _, err := pasted.Valued(h); err != nil {
+			return ofFlag("header", err)
 		}
 	}
 	return nil
@@ -299,7 +291,7 @@ func makeAbsolute(a *app, server *config.Server) error {
 	if err != nil {
 		return &configError{server: server.Name, message: "the working directory: " + err.Error(), cause: err}
 	}
-	here = double(here)
+	here = pasted.Literal(here)
 	replace := func(what, path, dir string) string {
 		absolute := filepath.Join(dir, path)
 		a.note(fmt.Sprintf("%s %s is saved as %s", what, toolargs.Quote(path), toolargs.Quote(absolute)))
@@ -349,8 +341,8 @@ func (o *addOptions) named(cmd *cobra.Command, a *app, args []string) (config.Se
 		args = append(args, o.url)
 	}
 	switch {
-	case dash < 0 && slices.ContainsFunc(args[:min(len(args), 2)], hasOtherScheme):
-		i := slices.IndexFunc(args, hasOtherScheme)
+	case dash < 0 && slices.ContainsFunc(args[:min(len(args), 2)], pasted.HasOtherScheme):
+		i := slices.IndexFunc(args, pasted.HasOtherScheme)
 		return fail(usagef("%q: the URL of a server begins with http:// or https://", args[i]))
 	case dash == 0:
 		return fail(usagef("the name of the server comes before --").hint("%s", a.corrected("--", "NAME", "--")))
@@ -369,21 +361,21 @@ func (o *addOptions) named(cmd *cobra.Command, a *app, args []string) (config.Se
 		return server, nil
 	case len(args) == 0:
 		return fail(usagef("no server named").hint("mcpctl add NAME URL").hint("mcpctl add NAME -- COMMAND ARG…"))
-	case len(args) == 1 && isURL(args[0]):
-		return fail(usagef("the server needs a name").hint("%s", a.corrected(args[0], nameFor(args[0]), toolargs.Quote(args[0]))))
+	case len(args) == 1 && pasted.IsURL(args[0]):
+		return fail(usagef("the server needs a name").hint("%s", a.corrected(args[0], pasted.NameForURL(args[0]), toolargs.Quote(args[0]))))
 	case len(args) == 1:
 		name := toolargs.Quote(args[0])
 		return fail(usagef("%s: no URL and no command given", name).
 			hint("mcpctl add %s URL", name).hint("mcpctl add %s -- COMMAND ARG…", name))
-	case len(args) == 2 && isURL(args[1]):
+	case len(args) == 2 && pasted.IsURL(args[1]):
 		server.Name, server.URL = args[0], args[1]
 		return server, nil
-	case len(args) == 2 && isURL(args[0]):
+	case len(args) == 2 && pasted.IsURL(args[0]):
 		swapped := []string{toolargs.Quote(args[1]), toolargs.Quote(args[0])}
 		return fail(usagef("the name comes before the URL").hint("%s", a.correctedArguments(args, swapped)))
-	case isURL(args[1]):
+	case pasted.IsURL(args[1]):
 		return fail(usagef("%q is one too many after the URL", args[2]).hint("%s", usageLine(cmd)))
-	case len(args) == 2 && looksLikeHost(args[1]):
+	case len(args) == 2 && pasted.LooksLikeHost(args[1]):
 		return fail(usagef("%q is not a URL: http:// or https:// is missing", args[1]).
 			hint("%s", a.corrected(args[1], toolargs.Quote("https://"+args[1]))))
 	default:
@@ -393,7 +385,7 @@ func (o *addOptions) named(cmd *cobra.Command, a *app, args []string) (config.Se
 
 // startsAssigned reports whether the first word of a command is an assignment, which only a shell understands.
 func startsAssigned(word string) bool {
-	_, _, ok := assignment(word)
+	_, _, ok := pasted.Assignment(word)
 	return ok
 }
 
@@ -437,7 +429,7 @@ func (o *addOptions) checkSecrets(a *app, server config.Server) error {
 		default:
 			variable := variableFor(server.Name, secret.Name)
 			e.hint("export %s=…", variable)
-			replaceValue(words, func(v string) (string, bool) { return withQuery(v, secret.Name, "${"+variable+"}"), isURL(v) })
+			replaceValue(words, func(v string) (string, bool) { return withQuery(v, secret.Name, "${"+variable+"}"), pasted.IsURL(v) })
 		}
 	}
 	return e.hint("%s", line(quoted(words))).hint("or, to save it as it is: --allow-literal-secret")

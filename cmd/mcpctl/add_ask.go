@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/mcpctl/mcpctl/internal/pasted"
 	"github.com/mcpctl/mcpctl/internal/prompt"
 	"github.com/mcpctl/mcpctl/internal/render"
 	"github.com/mcpctl/mcpctl/internal/toolargs"
@@ -45,15 +46,10 @@ func (o *addOptions) chooseTools(ctx context.Context, a *app, server *config.Ser
 	var kept []string
 	for _, i := range chosen {
 		kept = append(kept, names[i])
-		server.Tools.Include = append(server.Tools.Include, globFor(names[i]))
+		server.Tools.Include = append(server.Tools.Include, pasted.Glob(names[i]))
 	}
 	doc.Tools, o.helped = kept, true
 	return nil
-}
-
-// globFor returns the glob that matches one name alone.
-func globFor(name string) string {
-	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(name)
 }
 
 // What can be done about a server that does not work.
@@ -140,11 +136,11 @@ func (o *addOptions) showCause(ctx context.Context, a *app, server config.Server
 func (o *addOptions) askTarget(ctx context.Context, a *app, server *config.Server) error {
 	field := prompt.Field{Question: "URL, or command line", Value: server.URL}
 	if server.URL == "" {
-		field.Value = templateLine(append([]string{server.Command}, server.Args...))
+		field.Value = pasted.CommandLine(append([]string{server.Command}, server.Args...))
 	}
 	changed := *server
 	field.Check = func(text string) error {
-		found, err := targetOf(text)
+		found, err := pasted.Target(text)
 		if err != nil {
 			return err
 		}
@@ -153,7 +149,7 @@ func (o *addOptions) askTarget(ctx context.Context, a *app, server *config.Serve
 		if changed.URL == "" {
 			changed.Headers = nil
 			for name, value := range found.Env {
-				setEnv(&changed, name, value)
+				pasted.SetEnv(&changed, name, value)
 			}
 		} else {
 			changed.Env, changed.Cwd, changed.InheritEnv = nil, "", config.InheritEnv{}
@@ -174,26 +170,26 @@ func (o *addOptions) askValue(ctx context.Context, a *app, server *config.Server
 	changed := *server
 	field := prompt.Field{Question: "Header", Help: "Name: value; for a token: Authorization: Bearer ${" + variableFor(server.Name, "token") + "}"}
 	field.Check = func(text string) error {
-		name, value, err := parseHeader(text)
+		name, value, err := pasted.Header(text)
 		switch {
 		case err != nil:
-			return plainMessage(err)
+			return err
 		case value == "":
 			return errors.New("nothing after the colon")
 		}
 		changed = server.Clone()
-		setHeader(&changed, name, value)
+		pasted.SetHeader(&changed, name, value)
 		return changed.Validate()
 	}
 	if server.URL == "" {
 		field = prompt.Field{Question: "Variable", Help: "NAME=value, or NAME to pass on what it is here"}
 		field.Check = func(text string) error {
-			name, value, err := parseEnv(text)
+			name, value, err := pasted.Env(text)
 			if err != nil {
-				return plainMessage(err)
+				return err
 			}
 			changed = server.Clone()
-			setEnv(&changed, name, value)
+			pasted.SetEnv(&changed, name, value)
 			return changed.Validate()
 		}
 	}
@@ -201,22 +197,6 @@ func (o *addOptions) askValue(ctx context.Context, a *app, server *config.Server
 		return err
 	}
 	return o.change(a, server, changed)
-}
-
-// plainMessage returns an error without the flag that it names: nobody has typed one.
-func plainMessage(err error) error {
-	text := err.Error()
-	for _, flag := range []string{"--stdio: ", "--header: ", "--env: "} {
-		text = strings.TrimPrefix(text, flag)
-	}
-	return errors.New(strings.Replace(text, "--stdio starts", "mcpctl starts", 1))
-}
-
-func setEnv(server *config.Server, name, value string) {
-	if server.Env == nil {
-		server.Env = map[string]string{}
-	}
-	server.Env[name] = value
 }
 
 // change puts a changed entry in the place of another. Secrets that were typed do not come into the file: variables take

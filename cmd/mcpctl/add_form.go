@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/mcpctl/mcpctl/internal/pasted"
 	"github.com/mcpctl/mcpctl/internal/prompt"
 	"github.com/mcpctl/mcpctl/internal/render"
 	"github.com/mcpctl/mcpctl/pkg/config"
@@ -68,76 +69,23 @@ func (o *addOptions) runForm(cmd *cobra.Command, a *app, path string) error {
 func (o *addOptions) askWhat(ctx context.Context, a *app) ([]config.Server, error) {
 	var servers []config.Server
 	_, err := a.asker().Input(ctx, prompt.Field{
-		Question: "Add a server", Help: "paste a URL, a command line, or JSON from a README", Unfinished: unfinishedSnippet,
+		Question: "Add a server", Help: "paste a URL, a command line, or JSON from a README", Unfinished: pasted.Unfinished,
 		Check: func(text string) (err error) {
-			servers, err = pasted(text)
+			servers, err = pasted.Servers(text)
 			return err
 		},
 	})
 	return servers, err
 }
 
-// pasted returns the servers that a pasted text describes.
-func pasted(text string) ([]config.Server, error) {
-	text = strings.TrimSpace(text)
-	if looksLikeSnippet(text) {
-		servers, err := serversOf("-", text, "")
-		if err == nil || !strings.HasPrefix(text, "```") {
-			return servers, short(err)
-		}
-		text = unfenced(text) // a command line in a block
-	}
-	text = strings.TrimPrefix(strings.TrimSpace(text), "$ ")
-	words, err := splitCommand(text)
-	if err == nil && len(words) > 0 {
-		for len(words) > 1 && words[0] == "mcpctl" { // a line of ours, or one of another tool behind it
-			words = words[1:]
-			if words[0] == "add" {
-				words = words[1:]
-			}
-			if len(words) > 1 && words[0] != "claude" && words[0] != "gemini" && words[0] != "codex" {
-				s, err := otherAdd(words)
-				return []config.Server{s}, short(err)
-			}
-		}
-		tool, s, err := otherLine(words)
-		if tool != "" {
-			return []config.Server{s}, short(err)
-		}
-	}
-	s, err := targetOf(text)
-	if err == nil {
-		checked := s.Clone()
-		checked.Name = "server"
-		err = checked.Validate()
-	}
-	return []config.Server{s}, short(err)
-}
-
-// short returns an error as it fits below a field.
-func short(err error) error {
-	var e *config.Error
-	if !errors.As(err, &e) {
-		return err
-	}
-	text := e.Message
-	if e.Line > 0 {
-		text = fmt.Sprintf("line %d: %s", e.Line, text)
-	}
-	if e.Hint != "" {
-		text += "; " + e.Hint
-	}
-	return errors.New(text)
-}
-
 // askName asks for the name, which is suggested.
 func (o *addOptions) askName(ctx context.Context, a *app, c *config.Config, found config.Server) (string, error) {
 	taken := func(name string) bool { return has(c, name) && !o.replace }
 	return a.asker().Input(ctx, prompt.Field{
-		Question: "Name", Help: "what it is called on the command line", Value: suggestedName(found, taken),
+		Question: "Name", Help: "what it is called on the command line", Value: pasted.SuggestName(found, taken),
 		Check: func(name string) error {
 			if err := config.ValidateName(name); err != nil {
-				return short(err)
+				return pasted.Short(err)
 			}
 			if taken(name) {
 				return fmt.Errorf("there is a server %q already", name)
@@ -156,7 +104,7 @@ func (o *addOptions) askToken(ctx context.Context, a *app, server *config.Server
 		Question: "Variable that holds its token", Help: "such as " + variableFor(server.Name, "token") + "; enter alone for none, or to log in",
 		Check: func(name string) error {
 			name = strings.TrimSuffix(strings.TrimPrefix(name, "${"), "}")
-			if _, _, ok := assignment(name + "="); name != "" && !ok {
+			if _, _, ok := pasted.Assignment(name + "="); name != "" && !ok {
 				return errors.New("the name of a variable is wanted, not the token: letters, digits and _")
 			}
 			return nil
@@ -166,6 +114,6 @@ func (o *addOptions) askToken(ctx context.Context, a *app, server *config.Server
 		return err
 	}
 	name = strings.TrimSuffix(strings.TrimPrefix(strings.TrimPrefix(name, "$"), "{"), "}")
-	setHeader(server, "Authorization", "Bearer ${"+render.OneLine(name)+"}")
+	pasted.SetHeader(server, "Authorization", "Bearer ${"+render.OneLine(name)+"}")
 	return nil
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -11,9 +10,9 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-	"github.com/tailscale/hujson"
 
 	"github.com/mcpctl/mcpctl/internal/crowd"
+	"github.com/mcpctl/mcpctl/internal/pasted"
 	"github.com/mcpctl/mcpctl/internal/render"
 	"github.com/mcpctl/mcpctl/internal/toolargs"
 	"github.com/mcpctl/mcpctl/pkg/config"
@@ -25,151 +24,6 @@ import (
 
 // mostJSON bounds what is read of a snippet, in bytes: files of clients have kilobytes.
 const mostJSON = 4 << 20
-
-// unfenced returns what is inside a fenced block of Markdown, or text itself.
-func unfenced(text string) string {
-	text = strings.TrimSpace(text)
-	_, after, ok := strings.Cut(text, "```")
-	if !ok {
-		return text
-	}
-	_, after, ok = strings.Cut(after, "\n") // the language
-	if !ok {
-		return text
-	}
-	inside, _, _ := strings.Cut(after, "```")
-	return strings.TrimSpace(inside)
-}
-
-// braced returns a snippet that was cut out of an object, as READMEs show it, as one.
-func braced(text string) string {
-	text = unfenced(text)
-	if strings.HasPrefix(text, `"`) {
-		return "{" + strings.TrimRight(text, ", \t\r\n") + "\n}"
-	}
-	return text
-}
-
-// looksLikeSnippet reports whether a text is meant as JSON.
-func looksLikeSnippet(text string) bool {
-	text = strings.TrimSpace(text)
-	return strings.HasPrefix(text, "{") || strings.HasPrefix(text, "```") || strings.HasPrefix(text, "//") ||
-		strings.HasPrefix(text, `"`) && strings.Contains(text, "{")
-}
-
-// unfinishedSnippet reports whether JSON goes on in the next line.
-func unfinishedSnippet(text string) bool {
-	if !looksLikeSnippet(text) {
-		return false
-	}
-	if strings.HasPrefix(text, "```") && strings.Count(text, "```") < 2 {
-		return true
-	}
-	if strings.HasPrefix(text, "//") && !strings.Contains(text, "{") {
-		return true
-	}
-	depth, quoted := 0, false
-	for i := 0; i < len(text); i++ {
-		switch c := text[i]; {
-		case quoted && c == '\\':
-			i++
-		case c == '"':
-			quoted = !quoted
-		case quoted:
-		case c == '{' || c == '[':
-			depth++
-		case c == '}' || c == ']':
-			depth--
-		}
-	}
-	return depth > 0
-}
-
-// serversOf returns the servers that a snippet describes. The name is that of the file in messages: "-" for none. An entry
-// without a name gets the one that is given, or stays without.
-func serversOf(file, text, name string) ([]config.Server, error) {
-	text = braced(text)
-	if text == "" {
-		return nil, errors.New("nothing in it")
-	}
-	var fields map[string]json.RawMessage
-	plain, err := hujson.Standardize([]byte(text + "\n"))
-	if err == nil {
-		err = json.Unmarshal(plain, &fields)
-	}
-	if err != nil || fields == nil {
-		// The reader of files says where, and what.
-		if _, err := config.LoadReader(file, strings.NewReader(text)); err != nil {
-			return nil, ofSnippet(file, err)
-		}
-		return nil, errors.New("not an object in JSON")
-	}
-	has := func(key string) bool { return fields[key] != nil }
-	isText := func(key string) bool { return has(key) && fields[key][0] == '"' }
-	unnamed := false
-	switch {
-	case slices.ContainsFunc(config.Formats(), func(f config.Format) bool { return has(f.Key) }):
-	case has("mcp") && strings.HasPrefix(string(fields["mcp"]), "{"): // the settings of an editor
-		return serversOf(file, string(fields["mcp"]), name)
-	case isText("command"), isText("url"), isText("serverUrl"), isText("httpUrl"):
-		unnamed = name == ""
-		if isText("name") && name == "" {
-			_ = json.Unmarshal(fields["name"], &name) // it is text
-			unnamed = name == ""
-		}
-		if unnamed {
-			name = "server"
-		}
-		delete(fields, "name")
-		key, _ := json.Marshal(name)     //nolint:errchkjson // text
-		entry, _ := json.Marshal(fields) //nolint:errchkjson // it was JSON before
-		text = `{"mcpServers":{` + string(key) + `:` + string(entry) + `}}`
-	default:
-		text = `{"mcpServers":` + text + `}`
-	}
-	c, err := config.LoadReader(file, strings.NewReader(text))
-	if err != nil {
-		return nil, ofSnippet(file, err)
-	}
-	if len(c.Servers) == 0 {
-		return nil, errors.New("no server in it")
-	}
-	for i, s := range c.Servers {
-		if s.Err != nil {
-			return nil, ofSnippet(file, s.Err)
-		}
-		if unnamed {
-			c.Servers[i].Name = ""
-		}
-	}
-	return c.Servers, nil
-}
-
-// ofSnippet returns an error of the reader of files, which knows nothing of snippets.
-func ofSnippet(file string, err error) error {
-	var e *config.Error
-	if file != "-" || !errors.As(err, &e) {
-		return err
-	}
-	about := *e
-	about.File = "the JSON"
-	return &about
-}
-
-// oneOf returns the one server that a snippet describes.
-func oneOf(text, name string) (config.Server, error) {
-	servers, err := serversOf("-", text, name)
-	switch {
-	case err != nil:
-		return config.Server{}, err
-	case len(servers) > 1:
-		return config.Server{}, fmt.Errorf("%d servers, and one is wanted", len(servers))
-	}
-	if name != "" {
-		servers[0].Name = name
-	}
-	return servers[0], nil
-}
 
 // snippet returns the text that --from-json names, and the file that it stands in.
 func (o *addOptions) snippet(ctx context.Context, a *app) (file, text string, err error) {
@@ -214,7 +68,7 @@ func (o *addOptions) runJSON(cmd *cobra.Command, a *app, args []string, path str
 	if len(args) == 1 {
 		name = args[0]
 	}
-	servers, err := serversOf(file, text, name)
+	servers, err := pasted.Snippet(file, text, name)
 	if err != nil {
 		if _, ok := errors.AsType[*config.Error](err); ok {
 			return err
@@ -242,7 +96,7 @@ func (o *addOptions) runJSON(cmd *cobra.Command, a *app, args []string, path str
 		found.Name = name
 	}
 	if found.Name == "" {
-		return usagef("the server needs a name").hint("%s", a.inserted(cmd, suggestedName(found, nil)))
+		return usagef("the server needs a name").hint("%s", a.inserted(cmd, pasted.SuggestName(found, nil)))
 	}
 	server, err := o.adopt(a, c, found)
 	if err != nil {

@@ -14,6 +14,7 @@ import (
 	"golang.org/x/net/idna"
 
 	"github.com/mcpctl/mcpctl/internal/iostreams"
+	"github.com/mcpctl/mcpctl/internal/pasted"
 	"github.com/mcpctl/mcpctl/internal/prompt"
 	"github.com/mcpctl/mcpctl/internal/render"
 	"github.com/mcpctl/mcpctl/pkg/session"
@@ -127,7 +128,7 @@ func (a *app) openBrowser(ctx context.Context, address string) error {
 			value = first
 		}
 		var err error
-		if words, err = splitCommand(value); err != nil || len(words) == 0 {
+		if words, err = pasted.Split(value); err != nil || len(words) == 0 {
 			return fmt.Errorf("BROWSER=%s is not a command", value)
 		}
 	} else {

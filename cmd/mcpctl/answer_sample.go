@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/mcpctl/mcpctl/internal/pasted"
 	"github.com/mcpctl/mcpctl/internal/render"
 	"github.com/mcpctl/mcpctl/internal/toolargs"
 	"github.com/mcpctl/mcpctl/pkg/config"
@@ -33,9 +34,9 @@ const (
 // samplerOf splits the command line of --sample-with, replaces variables in it as in that of --stdio, and looks whether
 // the command is there.
 func (a *app) samplerOf(text string) ([]string, error) {
-	words, err := splitCommand(text)
+	words, err := pasted.Split(text)
 	if err != nil {
-		return nil, usagef("--sample-with: %s", strings.TrimPrefix(err.Error(), "--stdio: ")).hint("have a shell do it: --sample-with \"sh -c '…'\"")
+		return nil, ofFlag("sample-with", err)
 	}
 	if len(words) == 0 {
 		return nil, usagef("--sample-with: the command line is empty")

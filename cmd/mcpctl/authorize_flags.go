@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/mcpctl/mcpctl/internal/pasted"
 	"github.com/mcpctl/mcpctl/internal/toolargs"
 	"github.com/mcpctl/mcpctl/pkg/config"
 )
@@ -304,8 +305,8 @@ func (a *app) literalSecret(flags *pflag.FlagSet, server string) error {
 			continue
 		}
 		a.redact.Add(value)
-		if isURL(server) {
-			server = nameFor(server)
+		if pasted.IsURL(server) {
+			server = pasted.NameForURL(server)
 		}
 		if server == "" || server == "NAME" {
 			server = "mcp"
@@ -439,7 +440,7 @@ func flagWords(server config.Server) []string {
 // serverLine returns a line to type for a server: a verb, what flags of this command line say of the server, and the server.
 func (a *app) serverLine(verb string, server config.Server) string {
 	words := append([]string{verb}, flagWords(server)...)
-	if isURL(server.Name) {
+	if pasted.IsURL(server.Name) {
 		return line(append(words, toolargs.Quote(server.URL)))
 	}
 	if config := strings.TrimSpace(a.configWords()); config != "" {

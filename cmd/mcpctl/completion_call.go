@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/mcpctl/mcpctl/internal/pasted"
 	"github.com/mcpctl/mcpctl/internal/render"
 	"github.com/mcpctl/mcpctl/internal/toolargs"
 	"github.com/mcpctl/mcpctl/pkg/config"
@@ -52,7 +53,7 @@ func (a *app) knownToolsOf(cmd *cobra.Command, server config.Server) []knownTool
 
 // completedServer returns the server that a word names. One that has a value in a keyring is none: the keyring may ask.
 func (a *app) completedServer(cmd *cobra.Command, word string) (config.Server, bool) {
-	if isURL(word) {
+	if pasted.IsURL(word) {
 		return urlServer(word), true
 	}
 	c, err := a.loadConfig(cmd.Context())

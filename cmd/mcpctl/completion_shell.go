@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mcpctl/mcpctl/internal/render"
+	"github.com/mcpctl/mcpctl/internal/shellwords"
 )
 
 // The scripts of bash and zsh are our own. The usual ones give the line to eval, so that what is typed, or was completed with
@@ -244,7 +245,7 @@ func (w typedWord) completed(word, breaks string) (string, bool) {
 			}
 		}
 	}
-	kept := unescape(w.raw[:start], false)
+	kept := shellwords.Unescape(w.raw[:start], false)
 	rest, ok := strings.CutPrefix(word, kept)
 	return bashQuote(rest), ok
 }

@@ -3,6 +3,8 @@ package main
 import (
 	"strings"
 	"testing"
+
+	"github.com/mcpctl/mcpctl/internal/pasted"
 )
 
 // TestCompletedWords holds how words come back for bash, behind what is typed.
@@ -46,7 +48,7 @@ func FuzzSplitTyped(f *testing.F) {
 		if !ok || !typeable(word) || last.raw != "" {
 			return
 		}
-		words, err := splitCommand(put)
+		words, err := pasted.Split(put)
 		if err != nil || len(words) != 1 || strings.ReplaceAll(words[0], "$$", "$") != strings.ReplaceAll(word, "$$", "$") {
 			t.Errorf("%q becomes %q: %q, %v", word, put, words, err)
 		}

@@ -16,6 +16,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/mcpctl/mcpctl/internal/pasted"
 	"github.com/mcpctl/mcpctl/internal/toolargs"
 	"github.com/mcpctl/mcpctl/pkg/config"
 )
@@ -196,7 +197,7 @@ func news(problems, before []*config.Error) []*config.Error {
 
 // editorWords splits a command line as a shell does, with its variables and the home directory put in.
 func (a *app) editorWords(text string) ([]string, error) {
-	words, err := splitCommand(text)
+	words, err := pasted.Split(text)
 	for i, word := range words {
 		word = os.Expand(word, func(name string) string {
 			name, otherwise, _ := strings.Cut(name, ":-")

@@ -13,6 +13,7 @@ import (
 	"github.com/mcpctl/mcpctl/internal/errno"
 	"github.com/mcpctl/mcpctl/internal/iostreams"
 	"github.com/mcpctl/mcpctl/internal/oauth"
+	"github.com/mcpctl/mcpctl/internal/pasted"
 	"github.com/mcpctl/mcpctl/internal/prompt"
 	"github.com/mcpctl/mcpctl/internal/render"
 	"github.com/mcpctl/mcpctl/internal/toolargs"
@@ -88,6 +89,16 @@ func usagef(format string, args ...any) *usageError {
 func (e *usageError) hint(format string, args ...any) *usageError {
 	e.hints = append(e.hints, fmt.Sprintf(format, args...))
 	return e
+}
+
+// ofFlag is what is wrong with the value of a flag.
+func ofFlag(flag string, err error) *usageError {
+	u := usagef("--%s: %s", flag, err)
+	if e, ok := errors.AsType[*pasted.Error](err); ok && e.Example != "" {
+		example := "--" + flag + " " + e.Example
+		u.hint("%s", strings.TrimPrefix(e.Hint+": "+example, ": "))
+	}
+	return u
 }
 
 // configError is a configuration that does not allow what was asked for.

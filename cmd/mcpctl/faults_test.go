@@ -25,6 +25,7 @@ import (
 
 	"github.com/mcpctl/mcpctl/internal/faultlab"
 	"github.com/mcpctl/mcpctl/internal/iostreams"
+	"github.com/mcpctl/mcpctl/internal/pasted"
 	"github.com/mcpctl/mcpctl/internal/stopwatch"
 )
 
@@ -284,7 +285,7 @@ func (j faultJob) writeConfig(t *testing.T, dir, url string) string {
 	t.Helper()
 	target := []string{"url: " + url}
 	if j.over == faultlab.Stdio {
-		words, err := splitCommand(j.c.args)
+		words, err := pasted.Split(j.c.args)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -318,7 +319,7 @@ func (s *faultServer) wantAll(t *testing.T, where, text string, expressions []st
 // commandLine returns the words of the run.
 func (j faultJob) commandLine(t *testing.T, s *faultServer) []string {
 	t.Helper()
-	do, err := splitCommand(j.run.do)
+	do, err := pasted.Split(j.run.do)
 	if err != nil {
 		t.Fatal(err)
 	}

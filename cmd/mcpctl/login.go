@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/mcpctl/mcpctl/internal/oauth"
+	"github.com/mcpctl/mcpctl/internal/pasted"
 	"github.com/mcpctl/mcpctl/internal/render"
 	"github.com/mcpctl/mcpctl/internal/toolargs"
 	"github.com/mcpctl/mcpctl/pkg/config"
@@ -123,7 +124,7 @@ func (a *app) loginFits(server config.Server) error {
 	name := toolargs.Quote(server.Name)
 	if server.Auth == config.AuthNone {
 		e := &configError{server: server.Name, message: "the entry says auth: none, and is never logged in to"}
-		if e.hint = "for once: --auth auto"; !isURL(server.Name) {
+		if e.hint = "for once: --auth auto"; !pasted.IsURL(server.Name) {
 			e.hint = "mcpctl " + a.configWords() + "set " + name + " auth=auto, or for once: --auth auto"
 		}
 		return e
@@ -131,7 +132,7 @@ func (a *app) loginFits(server config.Server) error {
 	for _, header := range sortedKeys(server.Headers) {
 		if strings.EqualFold(header, "Authorization") {
 			e := &configError{server: server.Name, message: "there is a credential in the header " + header + ", which is what the server gets"}
-			if e.hint = "to log in instead, leave it out"; !isURL(server.Name) {
+			if e.hint = "to log in instead, leave it out"; !pasted.IsURL(server.Name) {
 				e.hint = "to log in instead, remove it: mcpctl " + a.configWords() + "set " + name + " headers." + header + "="
 			}
 			return e
@@ -181,7 +182,7 @@ func (a *app) loginHint(server config.Server, err error) string {
 
 // staticHint says how a server that publishes nothing about a login gets what it probably wants.
 func (a *app) staticHint(server config.Server) string {
-	if isURL(server.Name) {
+	if pasted.IsURL(server.Name) {
 		return "it probably wants a static token: --header 'Authorization: Bearer ${TOKEN}'"
 	}
 	return "it probably wants a static token: mcpctl " + a.configWords() + "set " + toolargs.Quote(server.Name) +

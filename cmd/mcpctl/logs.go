@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/mcpctl/mcpctl/internal/pasted"
 	"github.com/mcpctl/mcpctl/internal/render"
 	"github.com/mcpctl/mcpctl/internal/stderrlog"
 	"github.com/mcpctl/mcpctl/internal/toolargs"
@@ -265,7 +266,7 @@ func (a *app) printLog(lines []stderrlog.Line) error {
 // findLog returns the server that a word names, and the file of its log. A log outlives its server's entry, and commands
 // that never had an entry have one, too: for those the name is enough.
 func (a *app) findLog(ctx context.Context, word string) (name, file string, err error) {
-	if isURL(word) {
+	if pasted.IsURL(word) {
 		return "", "", noStandardError(urlServer(word).Name)
 	}
 	dir := config.LogDir(a.lookup)

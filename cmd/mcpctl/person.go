@@ -236,7 +236,7 @@ func browserCommands(lookup func(string) (string, bool)) ([][]string, error) {
 			continue
 		}
 		if runtime.GOOS == "windows" {
-			text = escapeBackslashes(text)
+			text = shellwords.EscapeBackslashes(text)
 		}
 		split, err := shellwords.Split(text)
 		if err != nil {

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/mcpctl/mcpctl/internal/pasted"
 	"github.com/mcpctl/mcpctl/internal/render"
 	"github.com/mcpctl/mcpctl/internal/toolargs"
 	"github.com/mcpctl/mcpctl/pkg/config"
@@ -205,12 +206,12 @@ func (o *setOptions) local(a *app, assign *config.Assignment) error {
 		if json.Valid([]byte(assign.Value)) && strings.HasPrefix(assign.Value, "[") {
 			return nil
 		}
-		words, err := splitCommand(assign.Value)
+		words, err := pasted.Split(assign.Value)
 		if err != nil {
 			return usagef("args: %s", err).hint(`as JSON: args:='["first", "second"]'`)
 		}
 		for i := range words {
-			// splitCommand doubles dollars that single quotes hold; here the shell has been over them already.
+			// pasted.Split doubles dollars that single quotes hold; here the shell has been over them already.
 			words[i] = strings.ReplaceAll(words[i], "$$", "$")
 		}
 		data, err := json.Marshal(words)
@@ -227,7 +228,7 @@ func (o *setOptions) local(a *app, assign *config.Assignment) error {
 		if err != nil {
 			return err
 		}
-		assign.Value = filepath.Join(double(here), v)
+		assign.Value = filepath.Join(pasted.Literal(here), v)
 		a.note(fmt.Sprintf("%s %s is saved as %s", assign.Key, toolargs.Quote(v), toolargs.Quote(assign.Value)))
 	}
 	return nil

@@ -8,7 +8,6 @@ import (
 	"net/url"
 	"os"
 	"path"
-	"regexp"
 	"runtime/debug"
 	"strings"
 	"time"
@@ -16,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/mcpctl/mcpctl/internal/pasted"
 	"github.com/mcpctl/mcpctl/internal/render"
 	"github.com/mcpctl/mcpctl/internal/toolargs"
 	"github.com/mcpctl/mcpctl/pkg/config"
@@ -162,22 +162,19 @@ func (f *entryFlags) apply(flags *pflag.FlagSet, server *config.Server) error {
 	set("session-wait", "session_wait", func() { server.SessionWait = f.sessionWait.Duration })
 	set("skip-preflight", "skip_preflight", func() { server.SkipPreflight = f.skipPreflight })
 	for _, h := range f.headers {
-		name, value, err := parseHeader(h)
+		name, value, err := pasted.Header(h)
 		if err != nil {
-			return err
+			return ofFlag("header", err)
 		}
-		setHeader(server, name, value)
+		pasted.SetHeader(server, name, value)
 		server.Set("headers."+name, config.Source{Kind: "flag", Detail: "--header"})
 	}
 	for _, e := range f.env {
-		name, value, err := parseEnv(e)
+		name, value, err := pasted.Env(e)
 		if err != nil {
-			return err
+			return ofFlag("env", err)
 		}
-		if server.Env == nil {
-			server.Env = map[string]string{}
-		}
-		server.Env[name] = value
+		pasted.SetEnv(server, name, value)
 		server.Set("env."+name, config.Source{Kind: "flag", Detail: "--env"})
 	}
 	return nil
@@ -219,56 +216,6 @@ func inheritEnv(value string) config.InheritEnv {
 		return config.InheritEnv{}
 	}
 	return config.InheritEnv{Names: strings.FieldsFunc(value, func(r rune) bool { return r == ',' || r == ' ' })}
-}
-
-// parseHeader splits "Name: value". A value that lacks its credential was lost in the shell.
-func parseHeader(s string) (name, value string, err error) {
-	name, value, found := strings.Cut(s, ":")
-	name, value = strings.TrimSpace(name), strings.TrimSpace(value)
-	if !found || name == "" {
-		return "", "", usagef("--header: no name and colon in it").hint("--header 'Name: value'")
-	}
-	if strings.ContainsFunc(name, func(r rune) bool { return !isTokenRune(r) }) {
-		return "", "", usagef("--header: %q is not the name of a header", name).hint("--header 'Name: value'")
-	}
-	if strings.ContainsAny(value, "\r\n\x00") {
-		return "", "", usagef("--header: %s: a line end in the value", name)
-	}
-	if scheme := strings.ToLower(value); scheme == "bearer" || scheme == "basic" {
-		return "", "", usagef("--header: %s: nothing after %s: the shell expanded an unset variable", name, value).
-			hint("in single quotes mcpctl puts the variable in: --header '%s: %s ${TOKEN}'", name, value)
-	}
-	return name, value, nil
-}
-
-// isTokenRune reports whether r may stand in the name of a header (RFC 9110, 5.6.2).
-func isTokenRune(r rune) bool {
-	return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("!#$%&'*+-.^_`|~", r)
-}
-
-// setHeader sets a header in place of one of that name in whatever case.
-func setHeader(server *config.Server, name, value string) {
-	for other := range server.Headers {
-		if strings.EqualFold(other, name) {
-			delete(server.Headers, other)
-		}
-	}
-	if server.Headers == nil {
-		server.Headers = map[string]string{}
-	}
-	server.Headers[name] = value
-}
-
-// parseEnv splits NAME=value. A NAME alone is the variable as mcpctl has it.
-func parseEnv(s string) (name, value string, err error) {
-	name, value, found := strings.Cut(s, "=")
-	if name == "" || strings.ContainsAny(name, " \t${}") {
-		return "", "", usagef("--env: %q is not NAME=value", s)
-	}
-	if !found {
-		value = "${" + name + "}"
-	}
-	return name, value, nil
 }
 
 // loadConfig returns the configuration, read once.
@@ -465,7 +412,7 @@ func (a *app) findOne(ctx context.Context, f *serverFlags, word string) (config.
 	if server, held := a.shell.entry(word); held {
 		return server, nil
 	}
-	if isURL(word) {
+	if pasted.IsURL(word) {
 		return urlServer(word), nil
 	}
 	if _, err := a.configPath(); err != nil && word == demoName {
@@ -490,7 +437,7 @@ func (a *app) findOne(ctx context.Context, f *serverFlags, word string) (config.
 		return config.Server{}, usagef("%s: a server's URL begins with http:// or https://, not %s://", word, scheme)
 	case strings.ContainsAny(word, " \t"):
 		return config.Server{}, usagef("no server %q, and no name has spaces in it; a command goes into --stdio", word)
-	case looksLikeHost(word):
+	case pasted.LooksLikeHost(word):
 		return config.Server{}, usagef("no server %q", word).hint("for a URL: http://%s", word)
 	case len(c.Servers) == 0 && len(a.elsewhere(ctx, word)) == 0:
 		e := usagef("no server %q: there are none %s", word, a.configPlace())
@@ -513,7 +460,7 @@ func (a *app) disabledHint(c *config.Config, word string) string {
 
 // findSome returns the servers that a name or a glob means.
 func (a *app) findSome(ctx context.Context, f *serverFlags, word string) ([]config.Server, error) {
-	if isURL(word) || !strings.ContainsAny(word, "*?[") {
+	if pasted.IsURL(word) || !strings.ContainsAny(word, "*?[") {
 		server, err := a.findOne(ctx, f, word)
 		return []config.Server{server}, err
 	}
@@ -570,17 +517,6 @@ func (a *app) override(cmd *cobra.Command, f *serverFlags, server config.Server)
 	return server, nil
 }
 
-func isURL(word string) bool {
-	scheme, _, found := strings.Cut(word, "://")
-	return found && (strings.EqualFold(scheme, "http") || strings.EqualFold(scheme, "https"))
-}
-
-// looksLikeHost reports whether word is a URL that lacks only its scheme.
-func looksLikeHost(word string) bool {
-	return regexp.MustCompile(`^(localhost|[\w-]+(\.[\w-]+)+)(:\d+)?/`).MatchString(word) ||
-		regexp.MustCompile(`^(localhost|[\w.-]+):\d+$`).MatchString(word)
-}
-
 // urlServer is a server that is not configured. Its target is its name.
 func urlServer(address string) config.Server {
 	address = strings.TrimSpace(address) // what was copied from a page often has some around it
@@ -602,9 +538,9 @@ func commandServer(words []string) config.Server {
 
 // stdioServer is a command line that is not configured. It is split as a shell would, and never given to one.
 func stdioServer(text string) (config.Server, error) {
-	words, err := splitCommand(text)
+	words, err := pasted.Split(text)
 	if err != nil {
-		return config.Server{}, err
+		return config.Server{}, ofFlag("stdio", err)
 	}
 	if len(words) == 0 {
 		return config.Server{}, usagef("--stdio: the command line is empty")

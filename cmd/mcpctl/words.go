@@ -3,15 +3,13 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"net"
-	"net/url"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/mcpctl/mcpctl/internal/pasted"
 	"github.com/mcpctl/mcpctl/internal/toolargs"
 	"github.com/mcpctl/mcpctl/pkg/config"
 )
@@ -147,7 +145,7 @@ func (a *app) unknownCommand(root *cobra.Command, args []string) error {
 
 // isServer reports whether word names a server.
 func (a *app) isServer(ctx context.Context, word string) bool {
-	if isURL(word) || word == demoName {
+	if pasted.IsURL(word) || word == demoName {
 		return true
 	}
 	c, err := a.loadConfig(ctx)
@@ -585,32 +583,6 @@ func (s scanned) asCall() string {
 	return line(slices.Concat([]string{s.command}, positional, pairs, flags))
 }
 
-// hasOtherScheme reports whether word is a URL of a kind that no server has.
-func hasOtherScheme(word string) bool {
-	return regexp.MustCompile(`^[A-Za-z][A-Za-z0-9+.-]*://`).MatchString(word) && !isURL(word)
-}
-
-// nameFor makes a name for a server of the host in its URL.
-func nameFor(address string) string {
-	u, err := url.Parse(address)
-	if err != nil {
-		return "NAME"
-	}
-	host := u.Hostname()
-	if host == "" || host == "localhost" || net.ParseIP(host) != nil {
-		return "local"
-	}
-	labels := strings.Split(host, ".")
-	if len(labels) > 1 {
-		labels = labels[:len(labels)-1] // without the top-level domain
-	}
-	labels = slices.DeleteFunc(labels, func(l string) bool { return l == "" || l == "www" || l == "api" || l == "mcp" || l == "co" })
-	if len(labels) == 0 {
-		return "NAME"
-	}
-	return labels[len(labels)-1]
-}
-
 // addJSON is the error for add-json NAME JSON, with the line that adds the same.
 func addJSON(args []string) error {
 	e := usagef("there is no command \"add-json\"")
@@ -709,18 +681,18 @@ func (a *app) hideSecretWords() {
 		case strings.HasPrefix(word, "--proxy="):
 			a.redact.Add(config.ProxySecrets(strings.TrimPrefix(word, "--proxy="))...)
 			continue
-		case isURL(word):
+		case pasted.IsURL(word):
 			add(config.Server{URL: word})
 			continue
-		case looksLikeSnippet(word) && len(word) < mostJSON:
-			if servers, err := serversOf("-", word, ""); err == nil {
+		case pasted.IsSnippet(word) && len(word) < mostJSON:
+			if servers, err := pasted.Snippet("-", word, ""); err == nil {
 				for _, s := range servers {
 					add(s)
 				}
 			}
 			continue
 		case startsAssigned(word) && slices.Contains(a.args[:i], "add"): // before a command
-			name, v, _ := assignment(word)
+			name, v, _ := pasted.Assignment(word)
 			add(config.Server{Command: "x", Env: map[string]string{name: v}})
 			continue
 		case strings.HasPrefix(word, "headers."):

@@ -93,3 +93,42 @@ func plain(s string) bool {
 	}
 	return true
 }
+
+// Unescape removes the backslashes that a shell removes. In double quotes it leaves those before ordinary characters.
+func Unescape(s string, inQuotes bool) string {
+	if !strings.Contains(s, `\`) {
+		return s
+	}
+	var b strings.Builder
+	for i := 0; i < len(s); i++ {
+		if s[i] != '\\' || i+1 == len(s) {
+			b.WriteByte(s[i])
+			continue
+		}
+		i++
+		switch {
+		case s[i] == '\n': // the line goes on
+		case inQuotes && !strings.ContainsRune("$`\"\\", rune(s[i])):
+			b.WriteByte('\\')
+			b.WriteByte(s[i])
+		default:
+			b.WriteByte(s[i])
+		}
+	}
+	return b.String()
+}
+
+// EscapeBackslashes doubles the backslashes that would escape something, but those before a double quote, which stays escaped.
+func EscapeBackslashes(text string) string {
+	var b strings.Builder
+	single := false
+	for i := range len(text) {
+		c := text[i]
+		single = single != (c == '\'')
+		b.WriteByte(c)
+		if c == '\\' && !single && !strings.HasPrefix(text[i+1:], `"`) {
+			b.WriteByte(c)
+		}
+	}
+	return b.String()
+}
