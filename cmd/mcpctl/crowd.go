@@ -15,7 +15,7 @@ import (
 const filesToList = 3
 
 // listEffort is the effort of opening a session and listing the tools: three milliseconds of a processor, ten with TLS.
-// One that does not answer takes 100 KiB of memory.
+// One that does not answer takes 200 KiB of memory, so all that may wait together take two hundred megabytes.
 func listEffort() crowd.Effort { return crowd.Effort{Files: filesToList, PerCPU: 32, Most: 1024} }
 
 // eachServer calls look with the number of each server, as many at a time as c allows. It returns when all calls have.

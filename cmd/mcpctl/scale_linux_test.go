@@ -189,29 +189,34 @@ func TestMemoryStaysFlat(t *testing.T) {
 	}
 }
 
-// TestServersUnderWayTakeLittleMemory: what a server takes while it is examined follows from what is held of it and not from what
+// TestServersUnderWayTakeLittleMemory: what a server takes while it is looked at follows from what is held of it and not from what
 // else goes on: the connections on which its session is tried, with their goroutines, and garbage of the same size.
 func TestServersUnderWayTakeLittleMemory(t *testing.T) {
 	notUnderRace(t)
 	for _, c := range []struct {
-		kind farm.Kind
-		code int
+		words []string
+		kind  farm.Kind
+		code  int
 		// most is what each of them may take, in KiB.
 		most int
-	}{{farm.Quick, codeOK, 800}, {farm.Hanging, codeFailed, 350}} {
+	}{
+		{[]string{"doctor"}, farm.Quick, codeOK, 800},
+		{[]string{"doctor"}, farm.Hanging, codeFailed, 350},
+		{[]string{"list", "--check"}, farm.Hanging, codeFailed, 350},
+	} {
 		f := newFarm(t, farm.Options{Ports: 4, Kind: func(int) farm.Kind { return c.kind }})
 		peak := func(n int) int {
 			file, err := f.Configure(n, "connect_timeout: 2s", "timeout: 2s")
 			if err != nil {
 				t.Fatal(err)
 			}
-			return peakOf(t, c.code, "mcpctl", "doctor", "--parallel", strconv.Itoa(n), "-o", "json", "--config", file)
+			return peakOf(t, c.code, append(append([]string{"mcpctl"}, c.words...), "--parallel", strconv.Itoa(n), "-o", "json", "--config", file)...)
 		}
 		const few, many = 16, 192
 		a, b := peak(few), peak(many)
-		t.Logf("%s: %d MiB with %d at a time, %d MiB with %d", c.kind, a>>10, few, b>>10, many)
+		t.Logf("%v, %s: %d MiB with %d at a time, %d MiB with %d", c.words, c.kind, a>>10, few, b>>10, many)
 		if each := (b - a) / (many - few); each > c.most {
-			t.Errorf("%s: each server takes %d KiB, want at most %d", c.kind, each, c.most)
+			t.Errorf("%v, %s: each server takes %d KiB, want at most %d", c.words, c.kind, each, c.most)
 		}
 	}
 }

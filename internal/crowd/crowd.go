@@ -69,7 +69,7 @@ type Effort struct {
 	Files int
 	// PerCPU is how many at a time keep a processor from resting, and none of them waiting for long.
 	PerCPU int
-	// Most are under way: as many as take a hundred megabytes.
+	// Most are under way at a time, which bounds memory.
 	Most int
 }
 
