@@ -5,11 +5,13 @@ GOLANGCI_VERSION   := v2.15.0
 GORELEASER_VERSION := v2.15.1
 SYFT_VERSION       := v1.57.1
 COSIGN_VERSION     := v3.1.3
+ACTIONLINT_VERSION := v1.7.12
 
 GOLANGCI   := .bin/golangci-lint-$(GOLANGCI_VERSION)/golangci-lint
 GORELEASER := .bin/goreleaser-$(GORELEASER_VERSION)/goreleaser
 SYFT       := .bin/syft-$(SYFT_VERSION)/syft
 COSIGN     := .bin/cosign-$(COSIGN_VERSION)/cosign
+ACTIONLINT := .bin/actionlint-$(ACTIONLINT_VERSION)/actionlint
 
 GO ?= go
 
@@ -90,8 +92,9 @@ update: ## Write the golden files anew; read the difference before you commit it
 VET = $(GO) vet -gcflags='-N -l' -tags e2e,release ./...
 
 .PHONY: lint
-lint: $(GOLANGCI) ## Check rules, formatting, other platforms and go.mod
+lint: $(GOLANGCI) $(ACTIONLINT) ## Check rules, formatting, workflows, other platforms and go.mod
 	$(GOLANGCI) config verify
+	$(ACTIONLINT) -shellcheck= -pyflakes=
 	$(GOLANGCI) run ./...
 	GOOS=windows CGO_ENABLED=0 $(VET)
 	GOOS=darwin CGO_ENABLED=0 $(VET)
@@ -179,3 +182,6 @@ $(SYFT):
 
 $(COSIGN):
 	GOBIN=$(CURDIR)/$(@D) $(GO) install github.com/sigstore/cosign/v3/cmd/cosign@$(COSIGN_VERSION)
+
+$(ACTIONLINT):
+	GOBIN=$(CURDIR)/$(@D) $(GO) install github.com/rhysd/actionlint/cmd/actionlint@$(ACTIONLINT_VERSION)
