@@ -28,6 +28,8 @@ type preparedCall struct {
 	readOnly bool
 	// repeatable is set when the server says that a second execution does no harm.
 	repeatable bool
+	// asTask is set when the server says that a call has to be a task.
+	asTask bool
 }
 
 // callPlace says in words where the keys of a call are written.
@@ -58,7 +60,7 @@ func (t *Target) prepare(ctx context.Context, h config.Health, place callPlace) 
 			names = append(names, tl.name)
 			continue
 		}
-		call.readOnly, call.repeatable = hints(raw)
+		call.readOnly, call.repeatable, call.asTask = hints(raw)
 		if err := toolargs.Check(call.Args, tl.schema); err != nil {
 			return wrong(fmt.Sprintf("the arguments do not fit %s: %v", call.Tool, err), "correct "+place.args)
 		}
@@ -78,7 +80,18 @@ func (t *Target) prepare(ctx context.Context, h config.Health, place callPlace) 
 func (t *Target) make(ctx context.Context, call preparedCall) (Finding, healthState) {
 	q := call.question()
 	begin := time.Now()
-	answer, n, err := t.put(ctx, q, nil)
+	answer, n, err := t.put(session.WithTasks(ctx), q, nil)
+	task, isTask := session.CreatedTask(answer, call.asTask)
+	if isTask {
+		var ended session.Answer
+		if ended, err = t.sup.AwaitTask(ctx, task.ID, nil); ctx.Err() != nil {
+			_, _ = t.sup.CancelTask(context.WithoutCancel(ctx), task.ID) // nobody waits for it any more
+		}
+		answer = ended.Result
+		if e, ok := errors.AsType[*session.Error](err); ok && e.Class == session.ClassAnswered {
+			n.denied, err = e, nil
+		}
+	}
 	elapsed := time.Since(begin)
 	if err != nil {
 		f := failure(err)
@@ -119,6 +132,9 @@ func (t *Target) make(ctx context.Context, call preparedCall) (Finding, healthSt
 		f.Data = map[string]any{}
 	}
 	maps.Copy(f.Data, map[string]any{"tool": call.Tool, "call_ms": milliseconds(elapsed), "attempts": n.sent})
+	if isTask {
+		f.Data["task"] = true
+	}
 	return f, state
 }
 
@@ -139,31 +155,35 @@ func (c preparedCall) denied(e *session.Error) Finding {
 // codeInvalidParams is the code of JSON-RPC for arguments that are not accepted.
 const codeInvalidParams = -32602
 
-// hints reports whether a tool says of itself that it only reads, and that calling it twice does no harm. Anything but
-// true says nothing.
-// See the MCP specification, 2025-11-25, "Tools", "ToolAnnotations".
-func hints(raw json.RawMessage) (readOnly, repeatable bool) {
+// hints reports whether a tool says of itself that it only reads, that calling it twice does no harm, and that a call has to be
+// a task. Anything else says nothing.
+// See the MCP specification, 2025-11-25, "Tools", "ToolAnnotations", and "Tasks", "Tool-Level Negotiation".
+func hints(raw json.RawMessage) (readOnly, repeatable, asTask bool) {
 	var t struct {
 		Annotations map[string]json.RawMessage `json:"annotations"`
+		Execution   map[string]json.RawMessage `json:"execution"`
 	}
-	if json.Unmarshal(raw, &t) != nil {
-		return false, false
-	}
+	_ = json.Unmarshal(raw, &t) // what cannot be read is not there
 	readOnly = string(t.Annotations["readOnlyHint"]) == "true"
-	return readOnly, readOnly || string(t.Annotations["idempotentHint"]) == "true"
+	return readOnly, readOnly || string(t.Annotations["idempotentHint"]) == "true", string(t.Execution["taskSupport"]) == `"required"`
 }
 
 // question returns the call as a request.
 func (c preparedCall) question() question {
 	const method = "tools/call"
-	params := struct {
+	type params struct {
 		Name      string          `json:"name"`
 		Arguments json.RawMessage `json:"arguments"`
-	}{c.Tool, c.Args}
+		Task      *struct{}       `json:"task,omitempty"`
+	}
 	return question{
 		name: method + " " + c.Tool, req: session.Request{Name: method, Repeatable: c.repeatable},
 		ask: func(ctx context.Context, s *session.Session) (json.RawMessage, error) {
-			return s.Raw(ctx, method, params)
+			p := params{Name: c.Tool, Arguments: c.Args}
+			if info := s.Info(); c.asTask && info.Era != session.EraModern && info.TaskSupport().Calls {
+				p.Task = &struct{}{} // in the modern era the server decides
+			}
+			return s.Raw(ctx, method, p)
 		},
 		judge: func(ctx context.Context, answer json.RawMessage) string { return unexpected(ctx, c.Expect, answer) },
 	}

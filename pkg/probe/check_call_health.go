@@ -8,9 +8,9 @@ func callHealth() Check {
 		Limit: ownLimits, // the call has that of the entry
 		Why: `A server that lists its tools may still be unable to work: its database is down, its token has expired. The key
 health of an entry names a tool that shows this, and what to expect of its answer: is_error, contains, matches,
-jq, equals, max_ms. Its arguments are checked against the tool's schema, and it is called once. The recovery
-checks call it again only if the tool declares that it only reads (readOnlyHint). mcpctl calls no tool that
-nobody has named.`,
+jq, equals, max_ms. Its arguments are checked against the tool's schema, and it is called once; if the call
+becomes a task, its result is waited for. The recovery checks call it again only if it is no task and the tool
+declares that it only reads (readOnlyHint). mcpctl calls no tool that nobody has named.`,
 		Remedy: `Look at what the tool depends on: its database, its token, its upstream. If the answer is right, correct
 health.expect.`,
 		Applies: func(t *Target) bool { return t.Server.Health != nil },
@@ -21,6 +21,7 @@ health.expect.`,
 			}
 			f, state := t.make(ctx, call)
 			t.health = state
+			_, t.healthTask = f.Data["task"]
 			return f
 		},
 	}

@@ -26,8 +26,8 @@ func callSmoke() Check {
 		Why: `One call says little about the other tools. The key smoke of an entry, or the file given with --smoke, is a list
 of calls with what to expect of each answer: is_error, contains, matches, jq, equals, max_ms. Each is a row of
 its own, call.NAME. Arguments are checked against the tool's schema first; a call that does not match is not
-sent. Each tool is called once, even one that changes something: it was named for that. A call whose outcome is
-unknown is repeated only if its tool allows it.`,
+sent. Each tool is called once, even one that changes something: it was named for that. If the call becomes a
+task, its result is waited for. A call whose outcome is unknown is repeated only if its tool allows it.`,
 		Remedy: `Look at what the tool depends on: its database, its token, its upstream. If the answer is right, correct the
 expectation.`,
 		Applies: func(t *Target) bool { return slices.ContainsFunc(SmokeIDs(t.Server), t.wants(callSmokeID)) },

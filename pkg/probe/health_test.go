@@ -250,3 +250,68 @@ func TestDrillTellsThatTheOldSessionLives(t *testing.T) {
 		t.Errorf("%+v", fresh)
 	}
 }
+
+// TestHealthCallThatIsATask shows that the result of a call which becomes a task is waited for and judged, in both eras, and that
+// the recovery checks do not make such a call again.
+func TestHealthCallThatIsATask(t *testing.T) {
+	for _, tt := range []struct {
+		name   string
+		o      faultlab.TaskOptions
+		tool   string
+		args   string
+		status Status
+		words  string
+	}{
+		{"legacy", faultlab.TaskOptions{}, "job", `{"polls":2,"text":"done","interval":1}`, Pass, "job answered in"},
+		{"unasked", faultlab.TaskOptions{}, "surprise", `{"polls":1,"text":"done","interval":1}`, Pass, "surprise answered in"},
+		{"modern", faultlab.TaskOptions{Modern: true}, "job", `{"polls":2,"text":"done","interval":1}`, Pass, "job answered in"},
+		{"another result", faultlab.TaskOptions{}, "job", `{"text":"other","interval":1}`, Fail, "its text does not contain"},
+		{"a result that is an error", faultlab.TaskOptions{}, "job", `{"end":"error","text":"no disk","interval":1}`, Fail, "it reported an error: no disk"},
+		{"an error in place of a result", faultlab.TaskOptions{}, "job", `{"end":"failed","text":"no disk","interval":1}`, Fail, "job: the server refused the call"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			srv, err := faultlab.ServeTasks(tt.o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { _ = srv.Close() })
+			server := config.Server{Name: "s", URL: srv.URL, Transport: config.TransportAuto, Enabled: true, Timeout: time.Minute}
+			server.Health = &config.Health{Tool: tt.tool, Args: json.RawMessage(tt.args), Expect: config.Expect{Contains: "done"}}
+			r := Run(t.Context(), &Target{Server: server, Kills: 1}, Checks())
+			got := byID(r)["call.health"]
+			if got.Status != tt.status || !strings.Contains(got.Message, tt.words) || got.Data["task"] != true {
+				t.Errorf("%+v", got)
+			}
+			if n := srv.Asked("tools/call"); n != 1 {
+				t.Errorf("%d calls", n)
+			}
+			if got := byID(r)["recovery.request"]; tt.status == Pass && got.Status != Pass {
+				t.Errorf("%+v", got)
+			}
+		})
+	}
+}
+
+// TestACallThatIsATaskIsCancelled when the run ends before it.
+func TestACallThatIsATaskIsCancelled(t *testing.T) {
+	srv, err := faultlab.ServeTasks(faultlab.TaskOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = srv.Close() })
+	server := config.Server{Name: "s", URL: srv.URL, Transport: config.TransportAuto, Enabled: true, Timeout: time.Minute}
+	server.Health = &config.Health{Tool: "job", Args: json.RawMessage(`{"stuck":true}`)}
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	go func() {
+		for srv.Asked("tasks/get") == 0 && ctx.Err() == nil {
+			time.Sleep(time.Millisecond)
+		}
+		cancel()
+	}()
+	r := Run(ctx, &Target{Server: server}, Checks())
+	if got := byID(r)["call.health"]; got.Status != Unknown || srv.Asked("tasks/cancel") != 1 {
+		t.Errorf("%d cancelled: %+v", srv.Asked("tasks/cancel"), got)
+	}
+}

@@ -53,6 +53,9 @@ func (t *Target) drillQuestion(ctx context.Context) question {
 	case !call.readOnly:
 		q.why = call.Tool + " does not say that it only reads"
 		return q
+	case call.asTask || t.healthTask:
+		q.why = call.Tool + " runs as a task"
+		return q
 	case t.health == healthNotMade:
 		q.why = "call.health was left out"
 		return q

@@ -71,7 +71,9 @@ type Target struct {
 	runtime *runtimeQuestion
 	// health says what became of the entry's own call.
 	health healthState
-	chain  *session.Authorization
+	// healthTask is set when that call became a task.
+	healthTask bool
+	chain      *session.Authorization
 	// earlier and login are what was kept of a login before the session was opened, and after it; loginErr why that is not known.
 	earlier, login session.Login
 	loginErr       error

@@ -203,6 +203,12 @@ func (i Info) TaskSupport() TaskSupport {
 
 type announceKey struct{}
 
+// WithTasks returns a context for a call of [Session.Raw] whose maker deals with a task in place of a result, see [CreatedTask] and
+// [Supervisor.AwaitTask]: in the modern era servers make a task only of such a call. [Supervisor.CallTool] does so itself.
+func WithTasks(ctx context.Context) context.Context {
+	return context.WithValue(ctx, announceKey{}, true)
+}
+
 // announceTasks says with a request of the modern era that its sender can deal with a task: always when it is about one, and
 // with a call if that is made by somebody who can.
 func announceTasks(ctx context.Context, method string, req mcp.Request) {

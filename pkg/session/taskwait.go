@@ -83,7 +83,7 @@ func (s *Supervisor) CallTool(ctx context.Context, call ToolCall) (Answer, error
 	var result json.RawMessage
 	var asked bool
 	var on *Session
-	err := s.Do(context.WithValue(v.listen(ctx), announceKey{}, true), call.Request, func(ctx context.Context, sess *Session) (err error) {
+	err := s.Do(WithTasks(v.listen(ctx)), call.Request, func(ctx context.Context, sess *Session) (err error) {
 		params := toolCallParams{Name: call.Tool, Arguments: call.Arguments}
 		if asked = call.AsTask && sess.legacy() && sess.Info().TaskSupport().Calls; asked {
 			params.Task = &struct{}{}
