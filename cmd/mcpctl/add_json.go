@@ -11,7 +11,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/mcpctl/mcpctl/internal/crowd"
 	"github.com/mcpctl/mcpctl/internal/pasted"
 	"github.com/mcpctl/mcpctl/internal/render"
 	"github.com/mcpctl/mcpctl/internal/toolargs"
@@ -271,7 +270,7 @@ func (o *addOptions) checkAll(ctx context.Context, a *app, bodies []addedBody) {
 	for i, b := range bodies {
 		servers[i] = b.server
 	}
-	eachServer(crowd.New(0, listEffort()), servers, func(i int) {
+	eachServer(a.crowd(0, listEffort()), servers, func(i int) {
 		b := &bodies[i]
 		if b.err != nil {
 			return

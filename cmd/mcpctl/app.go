@@ -42,7 +42,9 @@ type process struct {
 	interrupt func()
 	// interrupts lets a command take Ctrl-C for itself, nil where nobody presses it.
 	interrupts *interrupts
-	build      build
+	// widen lets the process have all processors, if it does not have them yet; nil if it always has.
+	widen func()
+	build build
 	// loginTime is how long a person has for a login, 0 for the usual time.
 	loginTime time.Duration
 }

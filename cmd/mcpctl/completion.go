@@ -13,7 +13,7 @@ import (
 	"github.com/mcpctl/mcpctl/pkg/probe"
 )
 
-func newCompletionCmd() *cobra.Command {
+func newCompletionCmd(*app) *cobra.Command {
 	shells := []string{"bash", "zsh", "fish", "powershell"}
 	return &cobra.Command{
 		Use:   "completion SHELL",

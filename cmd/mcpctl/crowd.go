@@ -18,6 +18,14 @@ const filesToList = 3
 // One that does not answer takes 200 KiB of memory, so all that may wait together take two hundred megabytes.
 func listEffort() crowd.Effort { return crowd.Effort{Files: filesToList, PerCPU: 32, Most: 1024} }
 
+// crowd returns how many servers are looked at together.
+func (a *app) crowd(parallel int, e crowd.Effort) crowd.Crowd {
+	if a.widen != nil {
+		a.widen()
+	}
+	return crowd.New(parallel, e)
+}
+
 // eachServer calls look with the number of each server, as many at a time as c allows. It returns when all calls have.
 func eachServer(c crowd.Crowd, servers []config.Server, look func(i int)) {
 	c.Each(len(servers), func(i int) bool { return servers[i].Command != "" }, look)

@@ -164,7 +164,7 @@ func (o *doctorOptions) run(cmd *cobra.Command, a *app, args []string) error {
 	}
 
 	begin := time.Now()
-	together := crowd.New(o.parallel, o.effort())
+	together := a.crowd(o.parallel, o.effort())
 	budget := func(s config.Server) time.Duration { return probe.Budget(o.target(a, s), checks) }
 	bounded, cancel := o.pipeline.bound(ctx, servers, budget, together.Fits(len(servers)))
 	defer cancel()

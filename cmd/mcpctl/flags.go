@@ -35,13 +35,17 @@ func (a *app) defineFlagsBelow(cmd *cobra.Command) {
 	}
 }
 
-// newRootCmd returns the commands with the flags that the command line can need: those of the command that it names.
+// newRootCmd returns what the command line can need: the command that it names, with its flags. If that does not come first, it
+// may be any.
 func newRootCmd(a *app) *cobra.Command {
-	root := newCommands(a)
-	args := words(a.args)
-	if a.completes() {
+	args, only := words(a.args), ""
+	switch {
+	case a.completes():
 		args = args[1:]
+	case len(args) > 0 && slices.ContainsFunc(commandRows(), func(row commandRow) bool { return row.name == args[0] }):
+		only = args[0]
 	}
+	root := newCommands(a, only)
 	if named, _, _ := root.Find(args); named != nil { // what is wrong is told by who carries it out
 		a.defineFlags(named)
 	}
@@ -53,7 +57,7 @@ func newRootCmd(a *app) *cobra.Command {
 
 // newWholeRootCmd returns the commands with all their flags, for whoever looks at all of them.
 func newWholeRootCmd(a *app) *cobra.Command {
-	root := newCommands(a)
+	root := newCommands(a, "")
 	a.defineFlagsBelow(root)
 	return root
 }

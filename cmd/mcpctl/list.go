@@ -13,7 +13,6 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/mcpctl/mcpctl/internal/crowd"
 	"github.com/mcpctl/mcpctl/internal/render"
 	"github.com/mcpctl/mcpctl/internal/toolargs"
 	"github.com/mcpctl/mcpctl/pkg/config"
@@ -388,7 +387,7 @@ func (o *listOptions) runCheck(cmd *cobra.Command, a *app, servers []config.Serv
 	for n, i := range contacted {
 		chosen[n] = servers[i]
 	}
-	eachServer(crowd.New(o.parallel, listEffort()), chosen, func(n int) {
+	eachServer(a.crowd(o.parallel, listEffort()), chosen, func(n int) {
 		c := a.check(ctx, chosen[n])
 		results[contacted[n]] = c
 		progress.count(chosen[n].Name, c.failed())

@@ -11,6 +11,8 @@ import (
 	"log" //nolint:depguard // nothing is logged with it: net/http writes to it, and is silenced
 	"os"
 	"os/signal"
+	"runtime"
+	"sync"
 	"syscall"
 	"time"
 
@@ -43,7 +45,23 @@ func (systemKeyring) Set(service, user, secret string) error {
 
 func (systemKeyring) Delete(service, user string) error { return keyring.Delete(service, user) }
 
+// aloneFor is how long a run has one processor.
+const aloneFor = 30 * time.Millisecond
+
+// startAlone leaves the process one processor until aloneFor is over, or widen is called: a short run does one thing after the other,
+// and with more processors each goroutine that can go on wakes a thread, which costs more than what it does there.
+func startAlone() (widen func()) {
+	if os.Getenv("GOMAXPROCS") != "" {
+		return func() {}
+	}
+	runtime.GOMAXPROCS(1)
+	widen = sync.OnceFunc(runtime.SetDefaultGOMAXPROCS)
+	time.AfterFunc(aloneFor, widen)
+	return widen
+}
+
 func main() {
+	widen := startAlone()
 	// net/http tells odd answers to the standard logger, in the server's own words: they are kept as evidence elsewhere.
 	log.SetOutput(io.Discard)
 
@@ -99,6 +117,7 @@ func main() {
 			}
 		},
 		interrupts: taken,
+		widen:      widen,
 		build:      readBuild(version, commit, date),
 	})
 	close(done)

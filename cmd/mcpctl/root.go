@@ -37,8 +37,8 @@ const (
 	groupOther   = "other"
 )
 
-// newCommands returns all commands. Their flags are not defined yet: see newRootCmd.
-func newCommands(a *app) *cobra.Command {
+// newCommands returns the command of a name, or with "" all commands. Their flags are not defined yet: see newRootCmd.
+func newCommands(a *app, only string) *cobra.Command {
 	a.undefined = map[*cobra.Command][]func(*pflag.FlagSet){}
 	var showVersion bool
 	root := &cobra.Command{
@@ -95,48 +95,72 @@ func newCommands(a *app) *cobra.Command {
 		&cobra.Group{ID: groupTrouble, Title: "When something is wrong:"},
 		&cobra.Group{ID: groupOther, Title: "More:"},
 	)
-	order := 0
-	add := func(group string, commands ...*cobra.Command) {
-		for _, c := range commands {
-			c.GroupID = group
+	for i, row := range commandRows() {
+		if only != "" && row.name != only {
+			continue
+		}
+		c := row.create(a)
+		if c.GroupID = row.group; row.group != "" {
 			if c.Annotations == nil {
 				c.Annotations = map[string]string{}
 			}
-			c.Annotations[orderKey] = fmt.Sprintf("%02d", order)
-			order++
-			root.AddCommand(c)
+			c.Annotations[orderKey] = fmt.Sprintf("%02d", i)
 		}
+		if row.from {
+			a.registerFrom(c)
+		}
+		a.registerBrowser(c)
+		root.AddCommand(c)
 	}
-	list, get, status := newListCmd(a), newGetCmd(a), newStatusCmd(a)
-	tools, call, ping, doctor := newToolsCmd(a), newCallCmd(a), newPingCmd(a), newDoctorCmd(a)
-	task, tasks := newTaskCmd(a), newTasksCmd(a)
-	resources, read, prompts, prompt, complete := newResourcesCmd(a), newReadCmd(a), newPromptsCmd(a), newPromptCmd(a), newCompleteCmd(a)
-	a.registerFrom(list, get, status, tools, call, ping, doctor)
-	a.registerFrom(task, tasks)
-	a.registerFrom(resources, read, prompts, prompt, complete)
-	shell := newShellCmd(a)
-	a.registerFrom(shell)
-	logs := newLogsCmd(a)
-	a.registerFrom(logs)
-	// The order is that of the help.
-	add(groupServers, newAddCmd(a), newImportCmd(a), newExportCmd(a), list, get, newSetCmd(a), newRenameCmd(a), newRemoveCmd(a), newEnableCmd(a), newDisableCmd(a))
-	login, logout := newLoginCmd(a), newLogoutCmd(a)
-	a.registerFrom(login, logout)
-	add(groupServers, login, logout)
-	add(groupUse, tools, call)
-	add(groupUse, resources, read, prompts, prompt, complete)
-	add(groupUse, tasks, task)
-	add(groupUse, shell)
-	add(groupTrouble, doctor, ping, logs)
-	add(groupOther, newConfigCmd(a), newCompletionCmd(), newVersionCmd(a), newDemoServerCmd(a))
-	a.registerBrowser(root.Commands()...)
 	help := newHelpCmd(a)
 	help.GroupID = groupOther
 	root.SetHelpCommand(help)
-	root.AddCommand(status)
 	root.AddCommand(extraCommands(a)...)
 	root.InitDefaultHelpFlag()
 	return root
+}
+
+// commandRow is a command in the order of the help.
+type commandRow struct {
+	name, group string
+	create      func(*app) *cobra.Command
+	// from is set for one that has --from: it takes servers and changes none.
+	from bool
+}
+
+func commandRows() []commandRow {
+	return []commandRow{
+		{"add", groupServers, newAddCmd, false},
+		{"import", groupServers, newImportCmd, false},
+		{"export", groupServers, newExportCmd, false},
+		{"list", groupServers, newListCmd, true},
+		{"get", groupServers, newGetCmd, true},
+		{"set", groupServers, newSetCmd, false},
+		{"rename", groupServers, newRenameCmd, false},
+		{"remove", groupServers, newRemoveCmd, false},
+		{"enable", groupServers, newEnableCmd, false},
+		{"disable", groupServers, newDisableCmd, false},
+		{"login", groupServers, newLoginCmd, true},
+		{"logout", groupServers, newLogoutCmd, true},
+		{"tools", groupUse, newToolsCmd, true},
+		{"call", groupUse, newCallCmd, true},
+		{"resources", groupUse, newResourcesCmd, true},
+		{"read", groupUse, newReadCmd, true},
+		{"prompts", groupUse, newPromptsCmd, true},
+		{"prompt", groupUse, newPromptCmd, true},
+		{"complete", groupUse, newCompleteCmd, true},
+		{"tasks", groupUse, newTasksCmd, true},
+		{"task", groupUse, newTaskCmd, true},
+		{"shell", groupUse, newShellCmd, true},
+		{"doctor", groupTrouble, newDoctorCmd, true},
+		{"ping", groupTrouble, newPingCmd, true},
+		{"logs", groupTrouble, newLogsCmd, true},
+		{"config", groupOther, newConfigCmd, false},
+		{"completion", groupOther, newCompletionCmd, false},
+		{"version", groupOther, newVersionCmd, false},
+		{demoCommand, groupOther, newDemoServerCmd, false},
+		{"status", "", newStatusCmd, true},
+	}
 }
 
 // globalFlags registers the flags that every command has.

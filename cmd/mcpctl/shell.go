@@ -191,7 +191,7 @@ func newShell(a *app, flags *pflag.FlagSet) *shellState {
 	}
 	sh.pool = session.NewPool(d)
 	a.shell = sh
-	root := newCommands(a)
+	root := newCommands(a, "")
 	sh.extend(root)
 	a.global = sh.base
 	sh.verbs = verbsOf(root)

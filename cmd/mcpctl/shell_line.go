@@ -76,7 +76,7 @@ func (sh *shellState) run(ctx context.Context, words []string) int {
 	}
 	out := sh.output()
 	a.hideSecretWords()
-	root := newCommands(a)
+	root := newCommands(a, "")
 	sh.extend(root)
 	a.global = sh.base
 	args, err := sh.complete(root)

@@ -11,7 +11,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/mcpctl/mcpctl/internal/crowd"
 	"github.com/mcpctl/mcpctl/internal/render"
 	"github.com/mcpctl/mcpctl/internal/toolargs"
 	"github.com/mcpctl/mcpctl/pkg/config"
@@ -113,7 +112,7 @@ func (a *app) listAll(ctx context.Context, servers []config.Server, words []stri
 		return fmt.Sprintf("listing the tools of %s, %d left", plural(len(servers), "server"), left.Load())
 	})
 	defer stop()
-	eachServer(crowd.New(0, listEffort()), servers, func(i int) {
+	eachServer(a.crowd(0, listEffort()), servers, func(i int) {
 		results[i] = a.listOne(ctx, servers[i], words)
 		left.Add(-1)
 	})

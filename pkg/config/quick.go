@@ -341,9 +341,9 @@ func isPlainlyText(text string) bool {
 }
 
 func (q *quickReader) node(kind yaml.Kind, tag, value string, line, column int) *yaml.Node {
-	const piece = 256
+	const first, most = 16, 256
 	if len(q.nodes) == cap(q.nodes) {
-		q.nodes = make([]yaml.Node, 0, piece)
+		q.nodes = make([]yaml.Node, 0, min(max(first, 2*cap(q.nodes)), most))
 	}
 	q.nodes = append(q.nodes, yaml.Node{Kind: kind, Tag: tag, Value: value, Line: line, Column: column})
 	return &q.nodes[len(q.nodes)-1]
