@@ -93,7 +93,8 @@ func (x *roundTrip) answered(resp *http.Response) (*http.Response, error) {
 		// Other clients take less: what is got over is noted.
 		claimed := media
 		if media = sniff(resp); claimed != media && media != "" {
-			x.h.Odd.note(OddContentType, "%s is answered with %s, and Content-Type says %s", x.msg.Method, media, cmp.Or(claimed, "nothing"))
+			says := cmp.Or(claimed, Snippet([]byte(resp.Header.Get("Content-Type"))), "nothing")
+			x.h.Odd.note(OddContentType, "%s is answered with %s, and Content-Type says %s", x.msg.Method, media, says)
 		}
 	}
 	switch media {

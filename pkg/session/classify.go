@@ -160,6 +160,8 @@ type seen struct {
 	lost, perhaps bool
 	// wantsID is set when the words are those of a server that has found no session id in the request.
 	wantsID bool
+	// missesID is set when the words are those of a server that does not know the session of a request without an id.
+	missesID bool
 	// stranger is who answered in place of the server, nil if nobody was recognised.
 	stranger *stranger
 }
@@ -345,6 +347,7 @@ func (ev evidence) sort() seen {
 		s.lost = s.lost || ev.saysLost(text, s.fault.SessionID)
 		s.perhaps = s.perhaps || s.fault.SessionID && sessionPhrases().MatchString(text)
 		s.wantsID = s.wantsID || s.status == http.StatusBadRequest && noSessionID().MatchString(text)
+		s.missesID = s.missesID || s.status == http.StatusNotFound && !s.fault.SessionID && sessionPhrases().MatchString(text)
 	}
 	return s
 }
@@ -495,7 +498,7 @@ func (s seen) describe(e *Error, r row) {
 	case s.fault != nil:
 		e.Err, e.RPC, e.Message = s.fault, s.rpc, s.statusMessage(s.fault)
 		describeFault(e, s.fault)
-		if s.wantsID && !s.lost {
+		if s.wantsID && !s.lost || s.missesID && e.Phase != "initialize" {
 			describeMissingID(e, s.fault.SessionID)
 		}
 		switch {
@@ -511,6 +514,10 @@ func (s seen) describe(e *Error, r row) {
 		e.Message = "the connection is closed"
 	case r.kind == kindSevered:
 		e.Message = "the connection broke before the answer"
+	case s.state.Answered && s.state.Result != nil && strings.HasSuffix(plain(s.err), `unsupported protocol version: ""`):
+		e.Message = fmt.Sprintf("the result of %s has no protocolVersion", e.Phase)
+		e.Evidence = append(e.Evidence, "result: "+firstWords(string(s.state.Result)))
+		e.Hint = "correct the result in the server: protocolVersion, capabilities and serverInfo have to be in it"
 	case s.state.Answered && s.state.Result != nil && strings.Contains(plain(s.err), "unmarshal"):
 		// The SDK's words are about its own types.
 		e.Message = fmt.Sprintf("the result of %s is not of the form that MCP specifies", e.Phase)
