@@ -337,7 +337,7 @@ func (o *callOptions) build(a *app, list toolList, server config.Server, named s
 	if !known && (!o.noValidate || !server.Tools.Allows(c.tool)) {
 		err := list.unknown(a, server.Name, named, c.tool)
 		if e, is := errors.AsType[*usageError](err); is && a.shell == nil && o.nothing() && len(list.tools) > 0 && len(config.Near(c.tool, list.names())) == 0 {
-			e.hint("with --sample-with or --root it may have more, for what it asks then")
+			e.hint("some servers offer more tools to a client with --sample-with or --root")
 		}
 		return c, err
 	}
@@ -435,6 +435,7 @@ func (o *callOptions) show(ctx context.Context, a *app, c toolCall, raw json.Raw
 		return &session.Error{
 			Server: c.server.Name, Phase: "tools/call", Class: session.ClassProtocol,
 			Message: "the result is not what a tool returns: " + err.Error(), Outcome: session.OutcomeExecuted, Err: err,
+			Evidence: []string{"result: " + cutRunes(render.OneLine(string(raw)), noteLength)}, Hint: "correct the result in the server",
 		}
 	}
 	doc := callDocument{

@@ -80,6 +80,7 @@ func doctorStdioFaults() map[string]stdioFault {
 		"caps-lie-logging":      warns("protocol.capabilities"),
 		"caps-no-tools":         warns("protocol.capabilities"),
 		"notification-answered": warns("protocol.messages"),
+		"init-no-version":       warns("protocol.initialize"),
 		"init-array":            {verdict: "fail", check: "session.open", class: classProtocol, says: []string{`the member capabilities\.tools is of another type, an array`, `PHP`}},
 		"version-missing":       {verdict: "fail", check: "session.open", class: classProtocol, says: []string{`it has no member "jsonrpc"`}},
 		"ping-unsupported":      warns("protocol.ping"),

@@ -300,6 +300,7 @@ func lifecycleFaults() []faultCase {
 			class: "connect", says: []string{`Server already initialized`, `one transport for all clients`, `restart the server`}, never: []string{"SSE"},
 		})},
 		{name: "init-body-read", runs: alike(faultRun{class: "connect", says: []string{`Parse error`, `the body of the request was read before`, `req\.body`}})},
+		{name: "init-no-version", runs: fine()},
 		{name: "init-array", runs: alike(faultRun{
 			class: "protocol", says: []string{`the member capabilities\.tools is of another type, an array`, `PHP and Lua write \[\]`}, never: []string{"ServerCapabilities"},
 		})},

@@ -130,6 +130,7 @@ func listKind(ctx context.Context, s *session.Supervisor, server string, k kind)
 	})
 	if err == nil && list.Incomplete && len(list.Items) == 0 {
 		e := &session.Error{Server: server, Phase: k.method, Class: session.ClassProtocol, Outcome: session.OutcomeExecuted, Message: "the server sent no list of " + k.what + "s"}
+		e.Hint = "correct the server: it has to answer " + k.method + " with an array of objects"
 		if len(list.Problems) > 0 {
 			e.Message += ": " + strings.TrimPrefix(list.Problems[0], k.method+": ")
 		}

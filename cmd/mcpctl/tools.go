@@ -162,6 +162,7 @@ func listTools(ctx context.Context, s *session.Supervisor, server string) (sessi
 	list, err := s.ListTools(ctx)
 	if err == nil && list.Incomplete && len(list.Items) == 0 {
 		e := &session.Error{Server: server, Phase: method, Class: session.ClassProtocol, Outcome: session.OutcomeExecuted, Message: "the server sent no list of tools"}
+		e.Hint = "correct the server: it has to answer " + method + " with an array of objects"
 		if len(list.Problems) > 0 {
 			e.Message += ": " + strings.TrimPrefix(list.Problems[0], method+": ")
 		}

@@ -93,13 +93,23 @@ func wrongMembers(object []byte) error {
 				return errors.New(`the message is the text in the member "body": a gateway passes on as it is what a function returned for it`)
 			}
 		}
-		return nil
+		return wrapped(object)
 	case method && (result || failure):
 		return errors.New(`it is a request and a response in one: it has the member "method", too`)
 	case !method && !result && !failure:
 		return errors.New("it has neither result nor error")
 	}
 	return nil
+}
+
+// wrapped says in which member of an object a message stands, nil if in none.
+func wrapped(object []byte) (err error) {
+	rawjson.Object(object, func(key string, value []byte) {
+		if _, ok := parseEnvelope(trimMessage(value)); ok && err == nil {
+			err = fmt.Errorf("the message is in the member %q of another object", key)
+		}
+	})
+	return err
 }
 
 // messageIn finds a JSON-RPC message within a line that holds other text, too.

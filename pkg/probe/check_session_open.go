@@ -61,7 +61,7 @@ first bytes of an HTTP answer.`,
 func othersWarn(warnings []session.Warning) []string {
 	var texts []string
 	for _, w := range warnings {
-		if w.Kind != session.WarnRedirect && w.Kind != session.WarnUnaccepted && w.Kind != session.WarnReuse {
+		if w.Kind != session.WarnRedirect && w.Kind != session.WarnUnaccepted && w.Kind != session.WarnReuse && w.Kind != session.WarnIncomplete {
 			texts = append(texts, w.Text)
 		}
 	}

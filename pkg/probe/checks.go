@@ -37,6 +37,7 @@ func Checks() []Check {
 		sessionStreams(),
 		sessionIdle(),
 		sessionNoise(),
+		protocolInitialize(),
 		protocolPing(),
 		protocolUnknownMethod(),
 		protocolCapabilities(),

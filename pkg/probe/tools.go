@@ -106,6 +106,7 @@ func listed(ctx context.Context, t *Target, method, noun string) Finding {
 		f.Fix = "answer " + method + " as the specification says, with an array of objects"
 		if list.Incomplete && len(list.Items) == 0 { // no list came at all, and whoever asks for it gets an error
 			f.Status, f.Class, f.Message = Fail, string(session.ClassProtocol), problems[0]
+			f.Detail = strings.Join(problems[1:], "\n")
 		}
 	}
 	return f

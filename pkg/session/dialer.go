@@ -23,6 +23,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/mcpctl/mcpctl/internal/rawjson"
 	"github.com/mcpctl/mcpctl/internal/transport"
 	"github.com/mcpctl/mcpctl/pkg/config"
 )
@@ -832,6 +833,7 @@ func (o *opening) middleware(next mcp.MethodHandler) mcp.MethodHandler {
 		case "initialize":
 			defer o.timed(method, time.Now())
 			defer o.noteAnnounced()
+			defer o.noteMissing()
 		case "tools/call", tasksGet, tasksUpdate, tasksCancel:
 			announceTasks(ctx, method, req)
 		case initializedMethod:
@@ -863,6 +865,29 @@ func (o *opening) noteAnnounced() {
 	}
 	if json.Unmarshal(o.exchange.State().Result, &res) == nil {
 		o.announced = res.Capabilities
+	}
+}
+
+// noteMissing warns of members that have to be in the result of initialize, and are not: other clients refuse it.
+func (o *opening) noteMissing() {
+	result := o.exchange.State().Result
+	if result == nil {
+		return
+	}
+	var missing []string
+	for _, path := range [][]string{{"capabilities"}, {"serverInfo"}, {"serverInfo", "name"}, {"serverInfo", "version"}} {
+		value := json.RawMessage(result)
+		for _, key := range path {
+			value = rawjson.Get(value, key)
+		}
+		name := strings.Join(path, ".")
+		within := slices.ContainsFunc(missing, func(m string) bool { return strings.HasPrefix(name, m+".") })
+		if (len(value) == 0 || string(value) == "null") && !within {
+			missing = append(missing, name)
+		}
+	}
+	if len(missing) > 0 {
+		o.warn(WarnIncomplete, "the result of initialize lacks "+strings.Join(missing, " and "))
 	}
 }
 

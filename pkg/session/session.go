@@ -75,6 +75,9 @@ const (
 	WarnReuse WarningKind = "reuse"
 	// WarnRestart means that a session was lost within its handshake.
 	WarnRestart WarningKind = "restart"
+	// WarnIncomplete means that members are missing in the result of initialize. See the MCP specification, 2025-11-25,
+	// "Lifecycle", "Initialization".
+	WarnIncomplete WarningKind = "incomplete"
 )
 
 // Warning is something that is wrong with a server and did not stop the opening, in one sentence.
@@ -605,18 +608,28 @@ func sameItems(a, b []json.RawMessage) bool {
 // codeMethodNotFound is that of JSON-RPC 2.0, section 5.1.
 const codeMethodNotFound = -32601
 
+// fewWords returns the beginning of a result on one line, as it stands in a sentence.
+func fewWords(result json.RawMessage) string {
+	const most = 80
+	text := transport.Snippet(result)
+	if r := []rune(text); len(r) > most {
+		return string(r[:most]) + "…"
+	}
+	return text
+}
+
 // page reads one page of a list.
 func page(result json.RawMessage, key string) (items []json.RawMessage, next *string, problem string) {
 	var whole map[string]json.RawMessage
 	if err := json.Unmarshal(result, &whole); err != nil {
-		return nil, nil, "the result is not an object"
+		return nil, nil, "the result is not an object: " + fewWords(result)
 	}
 	raw, ok := whole[key]
 	if !ok {
-		return nil, nil, fmt.Sprintf("the result has no %q", key)
+		return nil, nil, fmt.Sprintf("the result has no %q: %s", key, fewWords(result))
 	}
 	if err := json.Unmarshal(raw, &items); err != nil {
-		return nil, nil, fmt.Sprintf("%q is not an array", key)
+		return nil, nil, fmt.Sprintf("%q is not an array: %s", key, fewWords(raw))
 	}
 	if items == nil { // a list that nobody has made: Go writes null for it
 		items, problem = []json.RawMessage{}, fmt.Sprintf("%q is null, and has to be an array", key)
