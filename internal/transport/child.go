@@ -572,10 +572,15 @@ func (k *Child) readStdout() {
 			if !open.over() {
 				continue
 			}
-			if messages, ok = parseLine(open.text); !ok && !noise() {
+			if messages, ok = parseLine(open.text); ok {
+				k.Odd.note(OddSpanning, "the message that begins in line %d of standard output spans several", open.number)
+			} else if !noise() {
 				return
 			}
 			open = nil
+		}
+		if ok && text[0] == '[' {
+			k.Odd.note(OddBatch, "line %d of standard output is an array", number)
 		}
 		if !k.receiveAll(messages) {
 			return

@@ -27,6 +27,8 @@ const (
 	OddUnended OddityKind = "unended"
 	// OddLine is a response that stands in a line of standard output with other text.
 	OddLine OddityKind = "line"
+	// OddSpanning is a message that spans several lines of standard output.
+	OddSpanning OddityKind = "spanning"
 	// OddNotified is a response to a notification, which has none.
 	OddNotified OddityKind = "notified"
 	// OddStray is a response that belongs to no request.

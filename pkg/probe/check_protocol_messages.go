@@ -10,7 +10,7 @@ func protocolMessages() Check {
 	return Check{
 		ID: "protocol.messages", Title: "each response answers a request", Needs: usable(),
 		Why: `Every response answers one open request, and every message is sent by itself: arrays of messages (batches) were
-part of protocol version 2025-03-26 only. A client that takes the next message for its answer shows the result
+part of protocol version 2025-03-26 only. Over stdio a message is one line. A client that takes the next message for its answer shows the result
 of another request; one that does not know arrays drops the message. Over HTTP a response belongs in an event
 that ends with a blank line, or is the whole JSON answer; in the older HTTP+SSE transport it comes on the
 stream, not in the answer to the POST. mcpctl takes it where it is, and other clients wait until their limit.`,
@@ -25,6 +25,7 @@ stream, not in the answer to the POST. mcpctl takes it where it is, and other cl
 				{session.OddPosted, "answer each POST with 202, and send the response on the event stream: clients wait for it there"},
 				{session.OddUnended, "end each event with a blank line: most clients wait for it until their limit"},
 				{session.OddLines, "answer with one JSON message, or with text/event-stream and an event for each"},
+				{session.OddSpanning, "write each message on one line: others take each line for a message"},
 				{session.OddBatch, "write each message by itself, not inside an array"},
 			} {
 				if t.odd(odd.kind) != nil {

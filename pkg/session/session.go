@@ -198,6 +198,7 @@ const (
 	OddUnended     = transport.OddUnended
 	OddStray       = transport.OddStray
 	OddLine        = transport.OddLine
+	OddSpanning    = transport.OddSpanning
 	OddNotified    = transport.OddNotified
 	OddReuse       = transport.OddReuse
 	OddBusy        = transport.OddBusy

@@ -929,6 +929,9 @@ func noInput(server config.Server) bool {
 	})
 }
 
+// nearlyMessage matches what was to be a message, and is no JSON: broken off, or as Python shows a dictionary.
+var nearlyMessage = lazily(`^\{\s*["'](jsonrpc|result|id)["']\s*:`)
+
 // explainChild adds what is known about a child that did not open a session, and has been ended.
 func (o *opening) explainChild(e *Error, child *transport.Child, c transport.Command) {
 	if child.Echoes.Load() {
@@ -976,6 +979,9 @@ func (o *opening) explainChild(e *Error, child *transport.Child, c transport.Com
 		if n.Lines > 0 && e.kind == kindTimeout {
 			e.Message += "; it wrote something else than MCP to standard output"
 			e.Hint = "check that the command starts an MCP server over stdio, and not another program"
+			if slices.ContainsFunc(n.Head, func(line string) bool { return nearlyMessage().MatchString(line) }) {
+				e.Hint = "correct what the server writes: its messages have to be JSON, each whole and on one line"
+			}
 		}
 		return
 	}
