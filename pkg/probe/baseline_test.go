@@ -177,7 +177,7 @@ func TestBaseline(t *testing.T) {
 		{
 			"an answer without a list",
 			func(s *scripted) { s.results["tools/list"] = `{}` },
-			[]string{`tools unknown not known: the list was cut short: tools/list: the result has no "tools"`},
+			[]string{`tools unknown not known: the list was cut short: tools/list: the result has no "tools": {}`},
 		},
 		{
 			"two of one name",

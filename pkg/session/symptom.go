@@ -366,7 +366,7 @@ func packageSymptoms() []symptom {
 		{
 			id: "uv-unsolvable", about: "versions that do not fit together",
 			text:  lazily(`No solution found when resolving`),
-			means: "uv finds no versions that fit together", do: "read what it says below, and loosen the version in args or the version of Python (uvx --python 3.12 …)",
+			means: "uv finds no versions that fit together", do: "read what uv says, and loosen the version in args or the version of Python (uvx --python 3.12 …)",
 		},
 	}
 }

@@ -46,7 +46,7 @@ func builtForSymptoms() []symptom {
 		{
 			id: "uv-build", about: "a package that cannot be built",
 			text:  lazily("Failed to (?:build|download and build) `?(?P<name>[^`\\s]+)"),
-			means: "uv cannot build the package $name on this machine", do: "read what it says below: often a compiler or a header is missing, or there is no build for this Python (uvx --python 3.12 …)",
+			means: "uv cannot build the package $name on this machine", do: "read what uv says: often a compiler or a header is missing, or there is no build for this Python (uvx --python 3.12 …)",
 		},
 		{
 			id: "dotnet-version", about: "a .NET that is not installed",
