@@ -876,7 +876,7 @@ func (o *opening) noteMissing() {
 	}
 	var missing []string
 	for _, path := range [][]string{{"capabilities"}, {"serverInfo"}, {"serverInfo", "name"}, {"serverInfo", "version"}} {
-		value := json.RawMessage(result)
+		value := result
 		for _, key := range path {
 			value = rawjson.Get(value, key)
 		}
