@@ -468,3 +468,35 @@ func TestARedirectToNoURLIsNotShown(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 }
+
+// TestIdleConnectionsDoNotOutlastASleep shows that no TCP connection is used again that is older, by the clock on the wall, than
+// idle ones are kept: the machine has slept, and whoever stands in between has forgotten it.
+func TestIdleConnectionsDoNotOutlastASleep(t *testing.T) {
+	t.Parallel()
+	var opened atomic.Int64
+	srv := httptest.NewUnstartedServer(answer(200, "application/json", `{"jsonrpc":"2.0","id":7,"result":{}}`))
+	srv.Config.ConnState = func(_ net.Conn, state http.ConnState) {
+		if state == http.StateNew {
+			opened.Add(1)
+		}
+	}
+	srv.Start()
+	t.Cleanup(srv.Close)
+	u, err := url.Parse(srv.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := NewHTTP(HTTPOptions{Endpoint: u})
+	t.Cleanup(h.Close)
+	for i, want := range []int64{1, 1, 2} {
+		if i == 2 {
+			h.used = h.used.Add(-2 * idleKept) // as after a sleep
+		}
+		if st, _, err := send(t, h, srv.URL); err != nil || !st.Answered {
+			t.Fatalf("%+v, %v", st, err)
+		}
+		if got := opened.Load(); got != want {
+			t.Errorf("request %d: %d connections were opened, want %d", i, got, want)
+		}
+	}
+}
