@@ -1015,27 +1015,35 @@ func (c *childConn) Write(ctx context.Context, msg jsonrpc.Message) error {
 		return c.unsent(ex, nil)
 	}
 	// From here on the request may have been written, in part at least.
-	select {
-	case err := <-w.done:
-		if e.Method == cancelledMethod {
-			k.Cancels.add()
+	var stuck <-chan time.Time
+	for dead := k.dead; ; {
+		select {
+		case err := <-w.done:
+			if e.Method == cancelledMethod {
+				k.Cancels.add()
+			}
+			if err == nil {
+				return nil
+			}
+			if ex.State().Written {
+				f := &Fault{Kind: KindSevered, Written: true, Err: err}
+				ex.fail(f)
+				return f
+			}
+			return c.unsent(ex, err)
+		case <-dead: // the write fails in a moment, unless something holds the pipe open and does not read
+			dead, stuck = nil, time.After(stuckAfter)
+		case <-stuck:
+			ex.wrote()
+			return k.Fault()
+		case <-ctx.Done():
+			ex.wrote()
+			go k.watch(w)
+			return context.Cause(ctx)
+		case <-k.closed:
+			ex.wrote()
+			return ErrClosed
 		}
-		if err == nil {
-			return nil
-		}
-		if ex.State().Written {
-			f := &Fault{Kind: KindSevered, Written: true, Err: err}
-			ex.fail(f)
-			return f
-		}
-		return c.unsent(ex, err)
-	case <-ctx.Done():
-		ex.wrote()
-		go k.watch(w)
-		return context.Cause(ctx)
-	case <-k.closed:
-		ex.wrote()
-		return ErrClosed
 	}
 }
 

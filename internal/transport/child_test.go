@@ -276,3 +276,26 @@ func TestSecretsInLongLines(t *testing.T) {
 		}
 	}
 }
+
+// TestAWriteEndsWithTheChild shows that a request which a child does not read ends when the child is found dead, and not with its
+// own limit only: the process lives, and keeps its input open.
+func TestAWriteEndsWithTheChild(t *testing.T) {
+	t.Parallel()
+	k := shell(t, "exec >&-; sleep 30")
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	ctx, ex := WithExchange(ctx)
+	c, _ := k.Connect(ctx)
+	const more = 1 << 20 // than a pipe takes
+	msg, err := jsonrpc.DecodeMessage([]byte(`{"jsonrpc":"2.0","id":1,"method":"m","params":{"x":"` + strings.Repeat("x", more) + `"}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = c.Write(ctx, msg)
+	if f, ok := errors.AsType[*Fault](err); !ok || f.Kind != KindExit || !f.Written {
+		t.Errorf("the write ends with %v", err)
+	}
+	if st := ex.State(); !st.Written || st.Fault == nil { // a part of it is in the pipe
+		t.Errorf("%+v", st)
+	}
+}

@@ -70,7 +70,7 @@ type Fault struct {
 
 	// Method and URL are those of the HTTP request; the URL is without query and user info.
 	Method, URL string
-	// Status, ContentType, Challenge (WWW-Authenticate) and Location are of the HTTP answer.
+	// Status, ContentType, Challenge (WWW-Authenticate, at most 4 KiB) and Location are of the HTTP answer.
 	Status      int
 	ContentType string
 	Challenge   string
@@ -241,7 +241,7 @@ func pageTitle(body []byte) string {
 	if m == nil {
 		return ""
 	}
-	return strings.Join(strings.Fields(html.UnescapeString(string(m[1]))), " ")
+	return Snippet([]byte(html.UnescapeString(string(m[1]))))
 }
 
 // signHeaders are the headers by which those who stand before a server can be told from it.
@@ -270,7 +270,7 @@ func retryAfter(h http.Header, now time.Time) (time.Duration, bool) {
 	if v == "" {
 		return 0, false
 	}
-	// A day is more than any limit here: it keeps the product in range. So does a number that is too large for any type.
+	// A day is more than any limit here: it keeps sums and products in range. So does a number that is too large for any type.
 	const most = 24 * 60 * 60
 	n, err := strconv.Atoi(v)
 	switch {
@@ -280,7 +280,7 @@ func retryAfter(h http.Header, now time.Time) (time.Duration, bool) {
 		return time.Duration(min(max(n, 0), most)) * time.Second, true
 	}
 	if t, err := http.ParseTime(v); err == nil {
-		return max(t.Sub(now), 0), true
+		return min(max(t.Sub(now), 0), most*time.Second), true
 	}
 	return 0, false
 }

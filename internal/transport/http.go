@@ -131,7 +131,9 @@ type HTTP struct {
 	// quiet is set when nobody is to be asked to log in because of the connection's requests.
 	quiet bool
 
-	mu      sync.Mutex
+	mu sync.Mutex
+	// used is when the latest request was sent, by the clock on the wall.
+	used    time.Time
 	pending map[string]pendingCall
 	forged  string
 	// forbidden is why the question which era the server is of was refused to a token: the handshake that the SDK tries next
@@ -214,6 +216,19 @@ func (h *HTTP) Close() {
 
 // Drop closes idle TCP connections: the next request opens a new one.
 func (h *HTTP) Drop() { h.base.CloseIdleConnections() }
+
+// wake drops idle TCP connections on which nothing was sent for longer than they are kept. net/http does so itself, by a clock
+// that stands still while the machine sleeps: the other side has forgotten them by then, and says so late or never.
+func (h *HTTP) wake() {
+	now := time.Now().Round(0) // by the clock on the wall, which goes on
+	h.mu.Lock()
+	asleep := !h.used.IsZero() && now.Sub(h.used) > idleKept
+	h.used = now
+	h.mu.Unlock()
+	if asleep {
+		h.Drop()
+	}
+}
 
 // Forge makes all further requests carry id as their session id, in place of the one that the server gave.
 func (h *HTTP) Forge(id string) {
@@ -391,6 +406,7 @@ func (x *roundTrip) send(ctx context.Context, req *http.Request, body []byte) (*
 		behind.Path, behind.RawPath = prefix+target.Path, ""
 		target = &behind
 	}
+	x.h.wake()
 	stale := 0
 	for hop := 0; ; hop++ {
 		if !SameOrigin(target, x.h.opts.Endpoint) {

@@ -31,18 +31,19 @@ func (x *roundTrip) evidence(resp *http.Response, f Fault) Fault {
 		f.Body = x.errorBody(resp)
 	}
 	discard(resp.Body)
-	f.Status, f.ContentType = resp.StatusCode, resp.Header.Get("Content-Type")
+	f.Status, f.ContentType = resp.StatusCode, Snippet([]byte(resp.Header.Get("Content-Type")))
 	if f.Err == nil {
 		f.Err = x.unauthorized
 	}
-	f.Challenge = strings.Join(resp.Header.Values("WWW-Authenticate"), ", ")
+	challenge := strings.Join(resp.Header.Values("WWW-Authenticate"), ", ")
 	f.RetryAfter, f.HasRetryAfter = retryAfter(resp.Header, time.Now())
 	if len(f.Body) > errorBody {
 		f.Body = f.Body[:errorBody]
 	}
 	if mask := x.h.opts.Mask; mask != nil {
-		f.Body = []byte(mask(string(f.Body)))
+		f.Body, challenge = []byte(mask(string(f.Body))), mask(challenge)
 	}
+	f.Challenge = challenge[:min(len(challenge), faultBody)]
 	f.Title, f.Signs = pageTitle(f.Body), signs(resp.Header, x.h.opts.Mask)
 	if e, ok := parseEnvelope(trimMessage(f.Body)); ok && e.Error != nil {
 		f.RPCError, f.OwnID = e.Error, !e.nullID() && e.id() == x.msg.id()
@@ -384,10 +385,7 @@ func (h *HTTP) heard(body *sseBody, ev sseEvent) (data []byte, ok bool) {
 
 // takeUnended makes a stream take a response of its own without the blank line that ends an event, when that does not come.
 func (h *HTTP) takeUnended(body *sseBody, mine func(envelope) bool) {
-	body.patience = unendedTime
-	if h.Odd.has(OddUnended) {
-		body.patience = 0
-	}
+	body.impatient = h.Odd.has(OddUnended)
 	body.whole = func(ev sseEvent) bool {
 		if ev.name == "endpoint" {
 			return len(ev.data) > 0
@@ -400,7 +398,7 @@ func (h *HTTP) takeUnended(body *sseBody, mine func(envelope) bool) {
 		return ok && e.isResponse() && mine(e)
 	}
 	body.unended = func() {
-		body.patience = 0
+		body.impatient = true
 		h.Odd.note(OddUnended, "the server did not end an event with a blank line, and the stream went on in silence")
 	}
 }

@@ -250,6 +250,7 @@ func TestRetryAfter(t *testing.T) {
 	for value, want := range map[string]time.Duration{
 		"3": 3 * time.Second, " 0 ": 0, "-5": 0, "9999999": 24 * time.Hour,
 		"Fri, 02 Jan 2026 03:04:15 GMT": 10 * time.Second, "Fri, 02 Jan 2026 03:04:00 GMT": 0,
+		"Fri, 31 Dec 9999 23:59:59 GMT": 24 * time.Hour, "99999999999999999999": 24 * time.Hour,
 	} {
 		got, ok := retryAfter(http.Header{"Retry-After": {value}}, now)
 		if !ok || got != want {
@@ -382,5 +383,120 @@ func TestUnendedEvent(t *testing.T) {
 				t.Errorf("noted: %+v", h.Odd.List())
 			}
 		})
+	}
+}
+
+// TestAnEventOfManyLinesIsLookedAtSeldom shows that the search for events that are not ended does not look at a whole event at each
+// of its lines, however they come.
+func TestAnEventOfManyLinesIsLookedAtSeldom(t *testing.T) {
+	t.Parallel()
+	const lines = 500
+	r, w := io.Pipe()
+	go func() {
+		for range lines {
+			_, _ = io.WriteString(w, "data: 1\n") // each is read by itself
+		}
+		_, _ = io.WriteString(w, "\n")
+		_ = w.Close()
+	}()
+	looked := 0
+	body := newSSEBody(r, MaxMessage, func(ev sseEvent) (sseEvent, bool, error) { return ev, true, nil }, func(error) {})
+	body.whole = func(sseEvent) bool { looked++; return false }
+	got, err := io.ReadAll(body)
+	if err != nil || strings.Count(string(got), "data: 1\n") != lines {
+		t.Fatalf("%.60q, %v", got, err)
+	}
+	if looked > lines/10 { // a busy machine may be taken for a pause
+		t.Errorf("%d lines, and the event was looked at %d times", lines, looked)
+	}
+}
+
+// TestEventIDs shows which ids of events are kept: one that no header can hold could never be sent back.
+func TestEventIDs(t *testing.T) {
+	for line, want := range map[string]string{
+		"id: 7": "7", "id: \u00e9\t7": "\u00e9\t7", "id": "", "id: a\x00b": "none", "id: a\x1bb": "none", "id: a\x7f": "none",
+	} {
+		_, events, _ := readEvents([]byte(line+"\ndata: x\n\n"), 100, 100)
+		got := "none"
+		if len(events) == 1 && events[0].hasID {
+			got = events[0].id
+		}
+		if len(events) != 1 || got != want {
+			t.Errorf("%q: %q of %+v", line, got, events)
+		}
+	}
+}
+
+// TestEvidenceIsSmall shows that no part of an answer makes a failure larger than somebody can read.
+func TestEvidenceIsSmall(t *testing.T) {
+	t.Parallel()
+	large := strings.Repeat("A", 900_000)
+	for name, handler := range map[string]http.HandlerFunc{
+		"title":        answer(502, "text/html", "<title>"+large+"</title>"),
+		"content type": answer(200, "text/"+large, "nothing"),
+		"challenge": func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("WWW-Authenticate", `Bearer realm="`+large+`"`)
+			w.WriteHeader(http.StatusUnauthorized)
+		},
+		"location": func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Location", "http://other.example/"+large)
+			w.WriteHeader(http.StatusTemporaryRedirect)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			st, _, err := post(t, handler, nil)
+			f := st.Fault
+			if f == nil {
+				t.Fatal(err)
+			}
+			if n := len(f.Error()) + len(f.Title) + len(f.ContentType) + len(f.Challenge) + len(f.Location) + len(f.Body); n > 4*faultBody {
+				t.Errorf("%d bytes", n)
+			}
+		})
+	}
+}
+
+// TestARedirectToNoURLIsNotShown shows that what cannot be read as a URL, and may hold a secret, is not repeated.
+func TestARedirectToNoURLIsNotShown(t *testing.T) {
+	t.Parallel()
+	_, _, err := post(t, func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Location", "https://me:secret@h%zz/?token=secret")
+		w.WriteHeader(http.StatusTemporaryRedirect)
+	}, nil)
+	if f, ok := errors.AsType[*Fault](err); !ok || f.Kind != KindRedirect || f.Status != http.StatusTemporaryRedirect || strings.Contains(f.Error()+f.Location, "secret") {
+		t.Errorf("%v", err)
+	}
+}
+
+// TestIdleConnectionsDoNotOutlastASleep shows that no TCP connection is used again that is older, by the clock on the wall, than
+// idle ones are kept: the machine has slept, and whoever stands in between has forgotten it.
+func TestIdleConnectionsDoNotOutlastASleep(t *testing.T) {
+	t.Parallel()
+	var opened atomic.Int64
+	srv := httptest.NewUnstartedServer(answer(200, "application/json", `{"jsonrpc":"2.0","id":7,"result":{}}`))
+	srv.Config.ConnState = func(_ net.Conn, state http.ConnState) {
+		if state == http.StateNew {
+			opened.Add(1)
+		}
+	}
+	srv.Start()
+	t.Cleanup(srv.Close)
+	u, err := url.Parse(srv.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := NewHTTP(HTTPOptions{Endpoint: u})
+	t.Cleanup(h.Close)
+	for i, want := range []int64{1, 1, 2} {
+		if i == 2 {
+			h.used = h.used.Add(-2 * idleKept) // as after a sleep
+		}
+		if st, _, err := send(t, h, srv.URL); err != nil || !st.Answered {
+			t.Fatalf("%+v, %v", st, err)
+		}
+		if got := opened.Load(); got != want {
+			t.Errorf("request %d: %d connections were opened, want %d", i, got, want)
+		}
 	}
 }

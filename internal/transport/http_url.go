@@ -1,18 +1,22 @@
 package transport
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
 	"strings"
 )
 
+// maxLocation is how long the address that a redirect names may be, in bytes: no server and no proxy takes longer ones.
+const maxLocation = 16 << 10
+
 // redirect returns where the hop that a redirect asks for leads, or why it is not made. It never leaves the origin of the
 // endpoint.
 func redirect(endpoint, from *url.URL, status int, location string, hop int) (*url.URL, *Fault) {
 	next, err := from.Parse(location)
-	if err != nil {
-		return nil, &Fault{Kind: KindRedirect, Location: location}
+	if err != nil || len(location) > maxLocation {
+		return nil, &Fault{Kind: KindRedirect, Err: errors.New("the server redirects to what is no URL")}
 	}
 	f := &Fault{Kind: KindRedirect, Location: bareURL(next)}
 	switch {

@@ -136,7 +136,10 @@ func (h *HTTP) listenOnce(header http.Header, w io.Writer) (opened bool, retry t
 	var body *sseBody
 	body = newSSEBody(resp.Body, MaxMessage, func(ev sseEvent) (sseEvent, bool, error) {
 		if ev.hasID {
-			header.Set("Last-Event-ID", ev.id)
+			header.Del("Last-Event-ID") // and an empty one is none
+			if ev.id != "" {
+				header.Set("Last-Event-ID", ev.id)
+			}
 		}
 		if ms, err := strconv.Atoi(ev.retry); err == nil && ms > 0 {
 			retry = min(time.Duration(ms)*time.Millisecond, listenMost)

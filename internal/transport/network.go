@@ -38,6 +38,8 @@ const (
 	dialTimeout = 30 * time.Second
 	// handshakeTimeout bounds a TLS handshake: a few round trips, on a slow link.
 	handshakeTimeout = 15 * time.Second
+	// idleKept is how long a TCP connection is kept that nobody uses.
+	idleKept = 90 * time.Second
 )
 
 // Proxy is what carries the requests of a connection.
@@ -92,7 +94,7 @@ func (w *wire) transport() *http.Transport {
 		DisableKeepAlives:   w.opts.NoReuse,
 		ForceAttemptHTTP2:   true,
 		MaxIdleConnsPerHost: 16,
-		IdleConnTimeout:     90 * time.Second,
+		IdleConnTimeout:     idleKept,
 		TLSHandshakeTimeout: handshakeTimeout,
 		// Bodies are decoded here, where a wrong header can be told from a broken stream.
 		DisableCompression:     true,

@@ -33,8 +33,8 @@ type sseBody struct {
 	// was taken so. Both are nil if none is.
 	whole   func(sseEvent) bool
 	unended func()
-	// patience is how long the blank line of such an event is waited for.
-	patience time.Duration
+	// impatient is set when the blank line of such an event is not waited for, if it has one line of data.
+	impatient bool
 	// looking is closed when the wait for the byte behind such an event is over, nil if there is none.
 	looking chan struct{}
 	afterCR bool   // the line before ended with CR: an LF that follows belongs to it
@@ -136,6 +136,7 @@ func (b *sseBody) next() (sseEvent, error) {
 		}
 		field, value, _ := bytes.Cut(line, []byte(":"))
 		value = bytes.TrimPrefix(value, []byte(" "))
+		single := ev.data == nil
 		switch string(field) {
 		case "data":
 			switch {
@@ -151,7 +152,9 @@ func (b *sseBody) next() (sseEvent, error) {
 		case "event":
 			ev.name = string(value)
 		case "id":
-			ev.id, ev.hasID = string(value), true
+			if fitsHeader(value) { // else it could not be sent back, and the stream would never be opened again
+				ev.id, ev.hasID = string(value), true
+			}
 		case "retry":
 			ev.retry = string(value)
 		default: // a comment, or a field that the standard tells us to ignore
@@ -164,25 +167,28 @@ func (b *sseBody) next() (sseEvent, error) {
 			continue
 		}
 		begun = true
-		// Servers exist that never send the blank line, and keep the stream open.
-		if b.whole != nil && string(field) == "data" && b.r.Buffered() == 0 && b.whole(ev) && !b.goesOn() {
+		// Servers exist that never send the blank line, and keep the stream open. An event is looked at only when they are
+		// silent: to do so at each of its lines would take a time that grows with the square of its length.
+		if b.whole != nil && string(field) == "data" && b.r.Buffered() == 0 && (b.impatient && single || !b.goesOn()) && b.whole(ev) {
 			b.unended()
 			return ev, nil
 		}
 	}
 }
 
-// goesOn reports whether the stream goes on, or ends, before the patience is over.
+// fitsHeader reports whether a value may stand in a header. See RFC 9110, 5.5.
+func fitsHeader(value []byte) bool {
+	return !bytes.ContainsFunc(value, func(r rune) bool { return r < ' ' && r != '\t' || r == '\x7f' })
+}
+
+// goesOn reports whether the stream goes on, or ends, within [unendedTime].
 func (b *sseBody) goesOn() bool {
-	if b.patience == 0 {
-		return false
-	}
 	looking := make(chan struct{})
 	go func() {
 		_, _ = b.r.Peek(1)
 		close(looking)
 	}()
-	timer := time.NewTimer(b.patience)
+	timer := time.NewTimer(unendedTime)
 	defer timer.Stop()
 	select {
 	case <-looking:

@@ -76,6 +76,9 @@ func (t *Target) prepare(ctx context.Context, h config.Health, place callPlace) 
 	return wrong(message, "correct "+place.tool+"; mcpctl tools lists the names")
 }
 
+// cancelTime is how long a server may take to cancel a task that nobody waits for any more.
+const cancelTime = 750 * time.Millisecond
+
 // make makes a call, once, and judges the answer.
 func (t *Target) make(ctx context.Context, call preparedCall) (Finding, healthState) {
 	q := call.question()
@@ -85,7 +88,9 @@ func (t *Target) make(ctx context.Context, call preparedCall) (Finding, healthSt
 	if isTask {
 		var ended session.Answer
 		if ended, err = t.sup.AwaitTask(ctx, task.ID, nil); ctx.Err() != nil {
-			_, _ = t.sup.CancelTask(context.WithoutCancel(ctx), task.ID) // nobody waits for it any more
+			farewell, cancel := context.WithTimeout(context.WithoutCancel(ctx), cancelTime)
+			_, _ = t.sup.CancelTask(farewell, task.ID) // nobody waits for it any more
+			cancel()
 		}
 		answer = ended.Result
 		if e, ok := errors.AsType[*session.Error](err); ok && e.Class == session.ClassAnswered {

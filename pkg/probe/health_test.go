@@ -293,25 +293,32 @@ func TestHealthCallThatIsATask(t *testing.T) {
 	}
 }
 
-// TestACallThatIsATaskIsCancelled when the run ends before it.
+// TestACallThatIsATaskIsCancelled when the run ends before it, which a server that does not answer to that does not put off.
 func TestACallThatIsATaskIsCancelled(t *testing.T) {
-	srv, err := faultlab.ServeTasks(faultlab.TaskOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = srv.Close() })
-	server := config.Server{Name: "s", URL: srv.URL, Transport: config.TransportAuto, Enabled: true, Timeout: time.Minute}
-	server.Health = &config.Health{Tool: "job", Args: json.RawMessage(`{"stuck":true}`)}
-	ctx, cancel := context.WithCancel(t.Context())
-	defer cancel()
-	go func() {
-		for srv.Asked("tasks/get") == 0 && ctx.Err() == nil {
-			time.Sleep(time.Millisecond)
+	for _, args := range []string{`{"stuck":true}`, `{"stuck":true,"mute":true}`} {
+		srv, err := faultlab.ServeTasks(faultlab.TaskOptions{})
+		if err != nil {
+			t.Fatal(err)
 		}
-		cancel()
-	}()
-	r := Run(ctx, &Target{Server: server}, Checks())
-	if got := byID(r)["call.health"]; got.Status != Unknown || srv.Asked("tasks/cancel") != 1 {
-		t.Errorf("%d cancelled: %+v", srv.Asked("tasks/cancel"), got)
+		t.Cleanup(func() { _ = srv.Close() })
+		server := config.Server{Name: "s", URL: srv.URL, Transport: config.TransportAuto, Enabled: true, Timeout: time.Minute}
+		server.Health = &config.Health{Tool: "job", Args: json.RawMessage(args)}
+		ctx, cancel := context.WithCancel(t.Context())
+		t.Cleanup(cancel)
+		var lap stopwatch.Lap
+		go func() {
+			for srv.Asked("tasks/get") == 0 && ctx.Err() == nil {
+				time.Sleep(time.Millisecond)
+			}
+			lap = stopwatch.Start(t)
+			cancel()
+		}()
+		r := Run(ctx, &Target{Server: server}, Checks())
+		if elapsed := lap.End(); elapsed > 10*time.Second {
+			t.Errorf("%s: it took %s", args, elapsed)
+		}
+		if got := byID(r)["call.health"]; got.Status != Unknown || srv.Asked("tasks/cancel") != 1 {
+			t.Errorf("%s: %d cancelled: %+v", args, srv.Asked("tasks/cancel"), got)
+		}
 	}
 }
