@@ -89,7 +89,7 @@ func (t *Target) refusal(ctx context.Context, f Finding) Finding {
 		if text := challenged(a, "error_description"); text != "" {
 			f.Message += ": " + firstWords(text)
 		}
-		f.Fix = cmp.Or(session.MalformedAuthorization(t.expanded.Headers), f.Fix)
+		f.Fix = cmp.Or(session.MalformedAuthorization(t.expanded.Headers), session.KeyHint(t.expanded.Headers, t.openErr), f.Fix)
 	case session.MalformedAuthorization(t.expanded.Headers) != "":
 		f.Message = "the server wants authorization: HTTP 401, and no Authorization header was sent"
 		f.Fix = session.MalformedAuthorization(t.expanded.Headers)
@@ -114,6 +114,7 @@ func (t *Target) refusal(ctx context.Context, f Finding) Finding {
 			sent = "the header " + name + " was not enough"
 			f.Fix = "check the value of that header, or send a token in another: --header 'Authorization: Bearer ${TOKEN}'"
 		}
+		f.Fix = cmp.Or(session.KeyHint(t.expanded.Headers, t.openErr), f.Fix)
 		f.Message = "the server wants authorization: HTTP 401, and " + sent + "; it offers no OAuth metadata, so it probably wants a static token"
 		if a.Defaults { // nobody knows whether the endpoints are there
 			f.Fix += "; if it has a login all the same: " + t.loginLine()

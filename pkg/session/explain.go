@@ -15,6 +15,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/mcpctl/mcpctl/internal/oauth"
 	"github.com/mcpctl/mcpctl/internal/transport"
 	"github.com/mcpctl/mcpctl/pkg/config"
 )
@@ -234,12 +235,15 @@ func (o *opening) explainAuth(ctx context.Context, e *Error, f *transport.Fault)
 	case hostWords().Match(f.Body):
 		return // it is about something else
 	case f.Err != nil:
+		if failure := failureOf(f.Err); failure != nil && failure.Step == oauth.StepResource && failure.Reason == oauth.Refused {
+			e.Hint = cmp.Or(KeyHint(o.server.Headers, f), e.Hint) // there is no login
+		}
 		return // an authorizer has said why it got no other
 	case f.Status == http.StatusForbidden && authorized:
 		e.Hint = cmp.Or(e.Hint, "the server knows who asks, and refuses: ask for the right to use it")
 		return
 	case f.Status == http.StatusForbidden:
-		e.Hint = cmp.Or(e.Hint, hintToken)
+		e.Hint = cmp.Or(e.Hint, KeyHint(o.server.Headers, f), hintToken)
 		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, metadataBound)
@@ -254,6 +258,8 @@ func (o *opening) explainAuth(ctx context.Context, e *Error, f *transport.Fault)
 	offered := found != "" || named(chain)
 	switch {
 	case e.Hint != "":
+	case !offered && KeyHint(o.server.Headers, f) != "":
+		e.Hint = KeyHint(o.server.Headers, f)
 	case configured && offered:
 		e.Hint = hintRefuse + "; or remove it, and log in: " + loginCommand(o.server.Name)
 	case configured:
@@ -305,6 +311,28 @@ func OtherCredential(headers map[string]string) string {
 	}
 	return ""
 }
+
+// KeyHint returns the next step at a server whose refusal err asks for an API key, which is mostly sent in another header than
+// Authorization, "" if it does not ask for one. It knows the headers that were sent, and never holds a value.
+func KeyHint(headers map[string]string, err error) string {
+	f, ok := errors.AsType[*transport.Fault](err)
+	if !ok || !keyWords().Match(f.Body) {
+		return ""
+	}
+	name := cmp.Or(string(keyHeader().Find(f.Body)), "X-API-Key")
+	for sent := range headers {
+		if strings.EqualFold(sent, name) {
+			return "the server refuses the key in the header " + name + ": check its value"
+		}
+	}
+	return "the server asks for an API key, often in a header of its own: --header '" + name + ": ${API_KEY}'"
+}
+
+var (
+	// keyWords are those of refusals for want of an API key, and keyHeader finds the header that they name.
+	keyWords  = lazily(`(?i)\b(?:x-)?api[ _-]?key\b`)
+	keyHeader = lazily(`(?i)\bx-(?:[a-z0-9]+-){0,3}api-?key\b`)
+)
 
 // MalformedAuthorization says what is wrong with the form of the Authorization header among headers that are sent, "" if
 // nothing is, or there is none. It never holds the value.

@@ -4,6 +4,7 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
+	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -91,6 +92,42 @@ func TestOtherCredential(t *testing.T) {
 		e, ok := errors.AsType[*Error](err)
 		if !ok || e.Class != ClassAuth || !slices.Contains(e.Evidence, sent) {
 			t.Errorf("%s: %+v", name, err)
+		}
+	}
+}
+
+// TestKeyHint shows servers that ask for an API key, in a challenge for a bearer token, too: the header that they want is
+// named, and that its value is wrong if it was sent.
+func TestKeyHint(t *testing.T) {
+	t.Parallel()
+	const asks, refuses = "the server asks for an API key, often in a header of its own: --header '", "the server refuses the key in the header "
+	for _, c := range []struct {
+		challenge, says string
+		headers         map[string]string
+		want            string
+	}{
+		{`Bearer error="invalid_token"`, `{"jsonrpc":"2.0","id":null,"error":{"code":401,"message":"Unauthorized: Invalid or missing API key"}}`, nil, asks + "X-API-Key: ${API_KEY}'"},
+		{"", `{"error":"missing api_key"}`, nil, asks + "X-API-Key: ${API_KEY}'"},
+		{"", "send it in x-acme-api-key", nil, asks + "x-acme-api-key: ${API_KEY}'"},
+		{"", "API key required", map[string]string{"Authorization": "Bearer k3y"}, asks + "X-API-Key: ${API_KEY}'"},
+		{`Bearer error="invalid_token"`, "Invalid API key", map[string]string{"x-api-key": "k3y"}, refuses + "X-API-Key: check its value"},
+		{"", "Unauthorized", nil, "--header 'Authorization: Bearer ${TOKEN}'"},
+	} {
+		srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.URL.Path != "/mcp" {
+				http.NotFound(w, r)
+				return
+			}
+			if c.challenge != "" {
+				w.Header().Set("WWW-Authenticate", c.challenge)
+			}
+			w.WriteHeader(http.StatusUnauthorized)
+			_, _ = io.WriteString(w, c.says)
+		}))
+		_, err := (&Dialer{}).Dial(t.Context(), config.Server{Name: "n", URL: srv.URL + "/mcp", Headers: c.headers})
+		srv.Close()
+		if e, ok := errors.AsType[*Error](err); !ok || !strings.Contains(e.Hint, c.want) || strings.Contains(e.Hint, "k3y") {
+			t.Errorf("%q, %v: %+v", c.says, c.headers, err)
 		}
 	}
 }

@@ -149,6 +149,19 @@ func protocolSymptoms() []symptom {
 				return "it asks a person something, and nobody can answer", "give the answer as an option or a variable (often -y or --yes), or run the command once by hand"
 			},
 		},
+		{
+			id: "sign-in", about: "a program that waits for a person to sign in",
+			text: lazily(`(?i)\bwaiting for (?:\w+ ){0,2}?(?:authori[sz]ation|authentication|sign[ -]?in|log[ -]?in)\b|\bauthori[sz]e (?:\w+ ){0,2}by visiting\b|\bto (?:sign|log) in, (?:use|open|visit|go to)\b|` +
+				`\bbrowser (?:to|for) (?:authenticat|authori[sz]|(?:sign|log)[ -]?in)|\bcopy and paste the url\b|\b(?:oauth|auth|login|authori[sz]ation) callback server\b`),
+			fits: func(r remains) bool { return r.exit == nil },
+			says: func(r remains, _ func(string) string) (string, string) {
+				const means, once = "it waits for a person to sign in", "run the command once by hand, and sign in"
+				if url := bridged(r.server); url != "" {
+					return means + " at " + url, "look at that server without the bridge, mcpctl can log in by itself: mcpctl doctor " + config.Quote(url) + "; or " + once
+				}
+				return means, once
+			},
+		},
 	}
 }
 
@@ -657,7 +670,7 @@ func argumentSymptoms() []symptom {
 			id: "http-server", about: "a server that speaks HTTP",
 			text: lazily(`(?i)\b(?:listen|listening|running|runs|serving|serve|started|starting|available|server|ready|up|open|endpoint)\b.*?(?P<url>https?://(?:localhost|127\.0\.0\.1|0\.0\.0\.0|\[::1?\])(?::\d+)?[^\s"'<>)\],;]*)|` +
 				`\b(?:listening|running|serving|started)\b.{0,40}?\bport:? (?P<port>\d{2,5})\b|\blistening (?:on|at) (?:\S*:)?(?P<port>\d{2,5})\b`),
-			unless: lazily(`(?i)\b(?:connect(?:ing|ed)?|using|uses|waiting|wait|fetch(?:ing|ed)?|calling|polling|requests?|upstream|backend|prox(?:y|ying)|fail(?:ed|ure)?|cannot|can't|could not|unable|error|refused|timed out|unreachable)\b`),
+			unless: lazily(`(?i)\b(?:callback|redirect|connect(?:ing|ed)?|using|uses|waiting|wait|fetch(?:ing|ed)?|calling|polling|requests?|upstream|backend|prox(?:y|ying)|fail(?:ed|ure)?|cannot|can't|could not|unable|error|refused|timed out|unreachable)\b`),
 			says: func(r remains, part func(string) string) (string, string) {
 				address := reachable(part("url"), part("port"))
 				if address == "" || slices.Contains(r.server.Args, part("url")) { // it was told that address: it does not serve it
