@@ -234,7 +234,9 @@ var rows = sync.OnceValue(func() []row {
 		{"unknown-method", "404 to a message whose method the server does not know, as it says", and(status(http.StatusNotFound), func(s seen) bool {
 			return s.rpc != nil && s.rpc.Code == codeMethodNotFound && !s.lost && !s.perhaps
 		}), kindProtocol, ClassProtocol, ""},
-		{"gone", "404 or 410 to a request that carried a session id", and(status(http.StatusNotFound, http.StatusGone), carried), kindExpired, ClassSession, ""},
+		{"gone", "404 or 410 to a request that carried a session id", and(status(http.StatusNotFound, http.StatusGone), carried, func(s seen) bool {
+			return !loginPlaces().MatchString(s.fault.Redirect) // a page that does not exist, to which those are sent who have to log in
+		}), kindExpired, ClassSession, ""},
 		{"lost", "400, 409 or 503 with a phrase about the session", and(status(http.StatusBadRequest, http.StatusConflict, http.StatusServiceUnavailable), lost), kindExpired, ClassSession, ""},
 		{"lost-unauthorized", "401 or 403 with such a phrase and without a challenge", and(status(http.StatusUnauthorized, http.StatusForbidden), lost, func(s seen) bool {
 			return s.fault.Challenge == ""
@@ -474,7 +476,8 @@ func (s seen) describe(e *Error, r row) {
 		e.Err = s.fault
 		describeFault(e, s.fault)
 		describeFailure(e, failure)
-		if failure.Step == "" && failure.Reason == oauth.Refused && s.isStatus() { // nothing was begun: what the server says comes first
+		begun := failure.Step != "" && failure.Step != oauth.StepResource
+		if failure.Reason == oauth.Refused && s.isStatus() && !begun { // nothing was begun: what the server says comes first
 			f := *s.fault
 			f.Err = nil
 			e.RPC, e.Message = s.rpc, s.statusMessage(&f)
@@ -501,6 +504,8 @@ func (s seen) describe(e *Error, r row) {
 		switch {
 		case s.fault.Kind == transport.KindTooLarge:
 			e.Hint = tooLargeHint
+		case s.isStatus() && loginPlaces().MatchString(s.fault.Redirect):
+			e.Hint = hintLogin
 		case s.fault.Kind == transport.KindContent && s.status == http.StatusAccepted:
 			e.Hint = "the response to a request belongs into the answer to its POST, as JSON or as a stream of events, and not on a stream that was opened with GET"
 		}

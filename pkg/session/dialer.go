@@ -245,6 +245,8 @@ func gaveUp(e *Error, attempts int, elapsed time.Duration, whole Limit) *Error {
 	switch {
 	case whole.Name == sessionWait && e.RetryAfter == 0:
 		e.Hint = moreTime(whole)
+	case e.Hint == "" && e.Status == http.StatusTooManyRequests:
+		e.Hint = "the server, or a proxy before it, takes no more requests from here for now: wait, or ask for a higher limit; --wait 2m goes on trying"
 	case e.Hint == "":
 		e.Hint = "see that the server is running; --wait 30s waits for one that is starting"
 	}
@@ -462,8 +464,17 @@ func (o *opening) openAs(ctx context.Context, known remembered) (*Session, *Erro
 		second.Evidence = append(second.Evidence, "as streamable HTTP: "+err.Message)
 		return nil, second
 	}
+	f, ok := errors.AsType[*transport.Fault](second.Err)
+	if ok && f.Kind == transport.KindStatus && f.Method == http.MethodPost { // the stream had opened, and named where to POST
+		second.Evidence = append(second.Evidence, "as streamable HTTP: "+err.Message)
+		if second.Hint == hintPath || second.Hint == "" {
+			second.Hint = "the event stream opened, and named this address for POST: see that the server has it, below the path that a proxy gives it, " +
+				"and that one process has both, the stream and the POST"
+		}
+		return nil, second
+	}
 	err.Evidence = append(err.Evidence, "as HTTP with SSE: "+second.Message)
-	if f, ok := errors.AsType[*transport.Fault](second.Err); !ok || f.Kind != transport.KindStatus && f.Kind != transport.KindContent {
+	if !ok || f.Kind != transport.KindStatus && f.Kind != transport.KindContent {
 		err.Message += "; as HTTP with SSE: " + second.Message // it got further there
 		err.Hint = cmp.Or(second.Hint, err.Hint)
 	}
@@ -600,6 +611,8 @@ func (o *opening) openSSE(ctx context.Context) (*Session, *Error) {
 	if err != nil {
 		if came := h.Unannounced(); came != "" && err.kind == kindTimeout {
 			o.unannounced(err, came)
+		} else if err.kind == kindTimeout && slices.Contains(err.Evidence, "HTTP 202 came, and no body") {
+			o.unanswered(err)
 		}
 		cancel()
 		h.Close()
