@@ -490,13 +490,24 @@ func (o *opening) pins(version string) bool {
 // versionDate is how protocol versions look.
 var versionDate = lazily(`\b20\d\d-\d\d-\d\d\b`)
 
-// offered returns the newest protocol version that both sides know, if a server refused the handshake with 400 and named
-// its versions; else "".
+// offered returns the newest protocol version that both sides know, if a server refused the handshake for its version, with
+// 400 or an error of JSON-RPC, and named its own; else "".
 func offered(e *Error) string {
-	if e == nil || e.Status != http.StatusBadRequest || e.Phase != "initialize" {
+	if e == nil {
 		return ""
 	}
-	named := versionDate().FindAllString(e.Message, -1)
+	said := e.Message
+	if e.RPC != nil {
+		said += string(e.RPC.Data)
+	}
+	switch {
+	case e.Phase == "initialize" && e.Status == http.StatusBadRequest:
+	case e.Phase == "initialize" && e.RPC != nil && versionWords().MatchString(said):
+	case e.Phase == initializedMethod && e.Status == http.StatusBadRequest && versionWords().MatchString(said): // it took the version, and then not the header
+	default:
+		return ""
+	}
+	named := versionDate().FindAllString(said, -1)
 	for _, v := range mcp.SupportedProtocolVersions() {
 		if v < legacyVersion && slices.Contains(named, v) {
 			return v
@@ -671,6 +682,10 @@ func (o *opening) openStdio(ctx context.Context, known remembered) (*Session, *E
 	if err != nil && version == legacyVersion && o.server.Protocol != legacyVersion && wantsModern(err) {
 		o.modern = true
 		return o.startChild(ctx, "")
+	}
+	if version := offered(err); version != "" && o.pins("") {
+		o.offer = version
+		return o.startChild(ctx, version)
 	}
 	return s, err
 }

@@ -67,8 +67,13 @@ func (o *opening) explain(ctx context.Context, e *Error) {
 			}
 			e.Hint = cmp.Or(e.Hint, "update the older side, the server or mcpctl")
 		}
-		if e.Phase == "initialize" && e.RPC != nil && e.RPC.Code == codeMethodNotFound {
-			e.Hint = "it speaks JSON-RPC, and does not know the method with which every MCP session begins: this may be the endpoint of something else; check the URL, or command and args"
+		switch {
+		case e.Phase != "initialize" || e.RPC == nil:
+		case e.RPC.Code == codeMethodNotFound || unknownInitialize().MatchString(e.RPC.Message):
+			e.Hint = "it speaks JSON-RPC, and not the handshake with which every MCP session begins: its author has to answer initialize and notifications/initialized; " +
+				"or this is something else than an MCP server: check the URL, or command and args"
+		case versionWords().MatchString(e.RPC.Message):
+			e.Hint = "its author has to answer initialize with the version that the server has, and not with an error; to ask for an older one: --protocol 2025-06-18"
 		}
 		return
 	}
@@ -221,7 +226,10 @@ func (o *opening) explainStatus(e *Error, f *transport.Fault) {
 	}
 }
 
-// versionWords are those of servers that refuse the header MCP-Protocol-Version.
+// unknownInitialize finds the refusal of the method initialize in other words than its code.
+var unknownInitialize = lazily(`(?i)\b(?:unknown|unsupported|invalid|no such|unrecognized) method:? ['"]?initialize\b|\binitialize['"]? (?:is |does )?not (?:found|supported|exist|implemented)`)
+
+// versionWords are those of servers that refuse a version of the protocol, in initialize or in the header MCP-Protocol-Version.
 var versionWords = lazily(`(?i)\b(?:unsupported|invalid|unknown|bad|missing) (?:mcp[ -]?)?protocol[ -]?version\b|\bprotocol[ -]version\b.{0,60}\b(?:not supported|unsupported|mismatch)`)
 
 // authorizationFailed finds the error of RFC 6749 for a check that broke, in the form in which it is written there.
