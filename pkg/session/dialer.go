@@ -446,7 +446,7 @@ func (o *opening) openAs(ctx context.Context, known remembered) (*Session, *Erro
 		s, err = o.openHTTP(ctx, version)
 	}
 	if version := offered(err); version != "" && o.pins("") {
-		o.offer = version
+		o.askOlder(version, err)
 		s, err = o.openHTTP(ctx, version)
 	}
 	if err == nil || o.server.Transport == config.TransportHTTP || !oldTransport(err) {
@@ -514,6 +514,15 @@ func offered(e *Error) string {
 		}
 	}
 	return ""
+}
+
+// askOlder has the next attempt ask for an older version, and tells of it: other clients ask for their newest one only.
+func (o *opening) askOlder(version string, why *Error) {
+	o.offer = version
+	w := Warning{WarnVersion, fmt.Sprintf("the server does not negotiate the version of the protocol, and works with %s: %s", version, why.Message)}
+	if !slices.Contains(o.warnings, w) {
+		o.warnings = append(o.warnings, w)
+	}
 }
 
 // oldTransport reports whether the answer to initialize is one that servers of the older transport give. See the MCP
@@ -684,7 +693,7 @@ func (o *opening) openStdio(ctx context.Context, known remembered) (*Session, *E
 		return o.startChild(ctx, "")
 	}
 	if version := offered(err); version != "" && o.pins("") {
-		o.offer = version
+		o.askOlder(version, err)
 		return o.startChild(ctx, version)
 	}
 	return s, err
