@@ -631,7 +631,7 @@ func (o *opening) openSSE(ctx context.Context) (*Session, *Error) {
 	if err != nil {
 		if came := h.Unannounced(); came != "" && err.kind == kindTimeout {
 			o.unannounced(err, came)
-		} else if err.kind == kindTimeout && slices.Contains(err.Evidence, "HTTP 202 came, and no body") {
+		} else if err.kind == kindTimeout && err.Phase == "initialize" && h.Taken() {
 			o.unanswered(err)
 		}
 		cancel()
