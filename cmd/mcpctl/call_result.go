@@ -16,6 +16,9 @@ func (c toolCall) checkOutput(result *render.Result) []string {
 	if !result.IsError && noContent(result.Raw) {
 		return []string{"the result has neither content nor structuredContent, so a client shows nothing; -o json shows what it has"}
 	}
+	if content := rawjson.Get(result.Raw, "content"); isGiven(content) && rawjson.Kind(content) != '[' {
+		return []string{"the content of the result is not an array of blocks, and clients refuse it"}
+	}
 	if !isGiven(c.outputSchema) || result.IsError {
 		return nil
 	}

@@ -152,6 +152,13 @@ func httpStatusFaults() []faultCase {
 		})},
 		{name: "http-conn-reuse-eof", runs: fine()},
 		{name: "ctype-text", runs: fine()},
+		{name: "ctype-html", runs: fine()},
+		{name: "gateway-csrf", runs: alike(faultRun{
+			class: "connect", says: []string{`403`, `\(CSRF\)`, `csrf_exempt`}, never: []string{"wants authorization", "Bearer"},
+		})},
+		{name: "gateway-key", runs: alike(faultRun{
+			class: "auth", says: []string{`401`, `Azure API Management`, `Ocp-Apim-Subscription-Key`}, never: []string{"Bearer"},
+		})},
 		{name: "gateway-bot-check", runs: alike(faultRun{
 			class: "connect", says: []string{`403`, `against bots answers, and not the server`, `Server: cloudflare`, `a token does not help`},
 		})},
@@ -230,6 +237,21 @@ func sseFaults() []faultCase {
 			do: " --connect-timeout 2s", class: "timeout", limit: 2 * time.Second,
 			says: []string{`the event stream opened, and named no endpoint within connect_timeout 2s`, `the first of the name "ping", and \d comments`, `proxy_buffering off`},
 		})},
+		{name: "sse-other-worker", runs: alike(faultRun{
+			class: "connect", says: []string{`initialize: HTTP 404 Not Found: Could not find session`, `as streamable HTTP: HTTP 405`, `one process has both`},
+		})},
+		{name: "sse-answer-held", runs: alike(faultRun{
+			do: " --connect-timeout 2s", class: "timeout", limit: 2 * time.Second,
+			says: []string{`the POST was accepted, and no answer came on the event stream within connect_timeout 2s`, `proxy_buffering off`},
+		})},
+		{name: "sse-data-once", runs: alike(faultRun{class: "protocol", says: []string{`goes on over several lines`, `"data:" stands before the first one only`}})},
+		{name: "sse-error-event", runs: []faultRun{
+			{do: list},
+			{
+				do: echo, class: "unknown-outcome", execs: 1, calls: 1, outcome: "unknown",
+				says: []string{`an event of the name "error" came in its place`, `upstream is overloaded`, `not repeated`},
+			},
+		}},
 		{name: "sse-endpoint-elsewhere", runs: alike(faultRun{
 			do: " -H '{AUTHORIZATION}'", class: "connect",
 			says: []string{`names an endpoint at another origin: http://mcp-backend:8000/messages`, `{ORIGIN}/sse`, `address of the URL's own origin`},
@@ -300,7 +322,11 @@ func lifecycleFaults() []faultCase {
 			class: "connect", says: []string{`Server already initialized`, `one transport for all clients`, `restart the server`}, never: []string{"SSE"},
 		})},
 		{name: "init-body-read", runs: alike(faultRun{class: "connect", says: []string{`Parse error`, `the body of the request was read before`, `req\.body`}})},
-		{name: "init-no-version", runs: fine()},
+		{name: "init-server-unnamed", runs: fine()},
+		{name: "init-unknown", runs: alike(faultRun{class: "protocol", says: []string{`Unknown method: (?:initialize|server/discover)`, `not the handshake`}})},
+		{name: "init-no-version", runs: alike(faultRun{class: "protocol", says: []string{`names no protocolVersion`, `correct the result in the server`}, never: []string{"older side"}})},
+		{name: "proto-error-new", runs: fine()},
+		{name: "proto-header-refused", runs: fine()},
 		{name: "init-array", runs: alike(faultRun{
 			class: "protocol", says: []string{`the member capabilities\.tools is of another type, an array`, `PHP and Lua write \[\]`}, never: []string{"ServerCapabilities"},
 		})},

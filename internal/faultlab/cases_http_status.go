@@ -470,6 +470,48 @@ func httpStatusCases() []Case {
 			check: check{want: `init 200 ct="text/plain.*protocolVersion`},
 		},
 		{
+			ID: "CASE-484", Name: "ctype-html", Area: "http-status", Over: HTTP, Level: 1,
+			Title:   "JSON that is called text/html",
+			Source:  "kaltura/all-in-one-video-pack.wordpress#55; expressly/woocommerce#13",
+			Symptom: "The client speaks of a web page, and there is none.",
+			Cause:   "PHP says text/html of everything for which a script says nothing.",
+			Repro:   "Every response is JSON with Content-Type: text/html; charset=UTF-8.",
+			Right:   "Takes the message for what it is; doctor warns.",
+			Exit:    "ok.",
+			http: httpFault{reply: func(x *exchange, frame string) {
+				x.text(http.StatusOK, "text/html; charset=UTF-8", frame)
+			}},
+			check: check{want: `init 200 ct="text/html.*protocolVersion`},
+		},
+		{
+			ID: "CASE-485", Name: "gateway-csrf", Area: "http-status", Over: HTTP, Level: 1,
+			Title:   "A web framework's check against forged forms",
+			Source:  "vitalik/django-ninja#1464",
+			Symptom: "403: the client asks for a token, and no token helps.",
+			Cause:   "The endpoint is a route among those for browsers, whose POST has to carry a CSRF token.",
+			Repro:   `Every POST gets 403 text/html, "CSRF verification failed. Request aborted.".`,
+			Right:   "Says that this check refused the POST, and where to switch it off. Speaks of no token of the server's.",
+			Exit:    "connect.",
+			http: httpFault{request: onMethod(http.MethodPost, func(x *exchange) {
+				x.text(http.StatusForbidden, "text/html; charset=utf-8",
+					"<html><head><title>403 Forbidden</title></head><body><h1>Forbidden</h1><p>CSRF verification failed. Request aborted.</p></body></html>")
+			})},
+			check: check{want: `init 403 .*CSRF verification failed`},
+		},
+		{
+			ID: "CASE-486", Name: "gateway-key", Area: "http-status", Over: HTTP, Level: 2,
+			Title:   "A gateway that wants its own key",
+			Source:  "MicrosoftDocs/azure-docs#15130",
+			Symptom: "401, and the token of the server does not help.",
+			Cause:   "The gateway wants a key in a header of its own.",
+			Repro:   `Every request gets 401 in the words of Azure API Management without a subscription key.`,
+			Right:   "Names the gateway, and the header.",
+			Exit:    "auth.",
+			http: httpFault{request: instead(http.StatusUnauthorized, "application/json",
+				`{ "statusCode": 401, "message": "Access denied due to missing subscription key. Make sure to include subscription key when making requests to an API." }`)},
+			check: check{want: `init 401 .*missing subscription key`},
+		},
+		{
 			ID: "CASE-450", Name: "gateway-keeps-session-id", Area: "http-status", Over: HTTP, Level: 2,
 			Title:   "Proxy that drops Mcp-Session-Id from the answers",
 			Source:  "agentic-community/mcp-gateway-registry#1096",

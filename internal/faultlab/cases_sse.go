@@ -270,6 +270,70 @@ func sseCases() []Case {
 			}},
 			check: check{want: `call 200 ct="text/event-stream" body=event: message<LF>data: \{.*\}<LF> readerr=context deadline`},
 		},
+		{
+			ID: "CASE-487", Name: "sse-other-worker", Area: "sse", Over: HTTP, Level: 1,
+			Title:   "Old HTTP+SSE server with several workers",
+			Source:  "tadata-org/fastapi_mcp#56; modelcontextprotocol/python-sdk#520; PrefectHQ/fastmcp#658",
+			Symptom: "404 now and then, or always; the client speaks of the wrong path, or of a 405.",
+			Cause:   "The stream is one worker's, and the POST reaches another, which does not know it.",
+			Repro:   `As "Old HTTP+SSE server at /sse", but the POST gets 404 "Could not find session".`,
+			Right:   "Reports the 404 of the POST, not the 405 of the newer transport, and that stream and POST belong together.",
+			Exit:    "connect or session with that sentence.",
+			http: httpFault{path: "/sse", request: legacyServer{begin: func(st *stream, _ string) bool {
+				st.write("event: endpoint\ndata: /messages?sessionId=another\n\n")
+				return true
+			}}.answer},
+			check: check{want: `post 405.*event: endpoint<LF>data: /messages\?sessionId=another`, drive: (*httpProbe).legacy},
+		},
+		{
+			ID: "CASE-488", Name: "sse-answer-held", Area: "sse", Over: HTTP, Level: 2,
+			Title:   "Old HTTP+SSE server whose answers do not come through",
+			Source:  "n8n-io/n8n#14546; modelcontextprotocol/java-sdk#848",
+			Symptom: "Connected, and then nothing until the limit.",
+			Cause:   "A proxy keeps small events back, or the POST reached another instance.",
+			Repro:   `As "Old HTTP+SSE server at /sse", but nothing comes on the stream after the endpoint event. POST: 202.`,
+			Right:   "At the limit: the POST was accepted, and no answer came on the stream; what holds events back.",
+			Exit:    "timeout with that sentence.",
+			http: httpFault{path: "/sse", request: legacyServer{begin: func(st *stream, endpoint string) bool {
+				st.write("event: endpoint\ndata: " + endpoint + "\n\n")
+				st.hold()
+				return false
+			}}.answer},
+			check: check{want: `post 405.*event: endpoint<LF>data: /messages\?sessionId=l1`, drive: (*httpProbe).legacy},
+		},
+		{
+			ID: "CASE-489", Name: "sse-data-once", Area: "sse", Over: HTTP, Level: 2,
+			Title:   "Event over several lines, with data: before the first one only",
+			Source:  "micronaut-projects/micronaut-core#2586",
+			Symptom: "A JSON parse error, or a stream that ended before the answer.",
+			Cause:   "The server indents its JSON, and a line without a field is no part of an event.",
+			Repro:   `Requests are answered with 200 SSE: "data: {", and the rest of the message in lines of its own.`,
+			Right:   "Says what is wrong with the event, and does not ask again and again.",
+			Exit:    "protocol.",
+			http: httpFault{stream: func(st *stream, _ *session) {
+				st.answer(func(frame string) { st.write("event: message\ndata: {\n  " + frame[1:] + "\n\n") })
+			}},
+			check: check{want: `init 200 ct="text/event-stream" .*body=event: message<LF>data: \{<LF>`},
+		},
+		{
+			ID: "CASE-490", Name: "sse-error-event", Area: "sse", Over: HTTP, Level: 2,
+			Title:   "An event of the name error in place of the answer",
+			Source:  "vercel/ai#16865",
+			Symptom: "The stream ended, says the client; the reason stood in it.",
+			Cause:   "A framework reports what went wrong in an event of its own.",
+			Repro:   `tools/call is answered with 200 SSE: "event: error", data {"message":"upstream is overloaded"}, EOF. It has run.`,
+			Right:   "Shows the event. Does not repeat the call.",
+			Exit:    "unknown-outcome.",
+			http: httpFault{live: func(x *exchange, _ *session) bool {
+				if x.rpc() != "tools/call" {
+					return false
+				}
+				x.s.responder.handle(x.m, func(string) {})
+				x.text(http.StatusOK, "text/event-stream", "event: error\ndata: {\"message\":\"upstream is overloaded\"}\n\n")
+				return true
+			}},
+			check: check{want: `call 200 ct="text/event-stream" body=event: error`},
+		},
 	}
 }
 

@@ -249,6 +249,9 @@ func joined(a, b rune) bool {
 }
 
 func parseBlock(raw []byte) block {
+	if text, ok := rawjson.TextOf(raw); ok { // the author forgot the block around it
+		return block{kind: "text", isText: true, source: text}
+	}
 	if rawjson.Kind(raw) != '{' {
 		return unreadable()
 	}

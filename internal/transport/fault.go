@@ -13,6 +13,7 @@ import (
 	"net/http"
 	"net/url"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -249,6 +250,11 @@ func signHeaders() []string {
 	return []string{"Server", "Cf-Mitigated", "Ngrok-Error-Code", "X-Amzn-Errortype", "X-Amzn-Waf-Action", "X-Vercel-Error", "X-Render-Routing", "X-Deny-Reason"}
 }
 
+// stickyCookies are those by which load balancers find the instance that a client has used before.
+func stickyCookies() []string {
+	return []string{"AWSALB", "AWSALBCORS", "AWSALBTG", "AWSELB", "ARRAffinity", "ApplicationGatewayAffinity", "GCLB", "GAESA", "INGRESSCOOKIE", "SERVERID", "__cflb", "acusessionaffinity"}
+}
+
 // signs returns the headers of an answer that tell who gave it.
 func signs(h http.Header, mask func(string) string) []string {
 	var found []string
@@ -259,6 +265,11 @@ func signs(h http.Header, mask func(string) string) []string {
 		}
 		if v = Snippet([]byte(v)); v != "" {
 			found = append(found, name+": "+v)
+		}
+	}
+	for _, v := range h.Values("Set-Cookie") {
+		if name, _, _ := strings.Cut(v, "="); slices.Contains(stickyCookies(), name) { // the value is nobody's concern
+			found = append(found, "Set-Cookie: "+name)
 		}
 	}
 	return found

@@ -94,9 +94,13 @@ func (x *roundTrip) answered(resp *http.Response) (*http.Response, error) {
 		// Other clients take less: what is got over is noted.
 		claimed := media
 		if media = sniff(resp); claimed != media && media != "" {
-			says := cmp.Or(claimed, Snippet([]byte(resp.Header.Get("Content-Type"))), "nothing")
-			x.h.Odd.note(OddContentType, "%s is answered with %s, and Content-Type says %s", x.msg.Method, media, says)
+			said := cmp.Or(claimed, Snippet([]byte(resp.Header.Get("Content-Type"))), "nothing")
+			x.h.Odd.note(OddContentType, "%s is answered with %s, and Content-Type says %s", x.msg.Method, media, said)
 		}
+	}
+	if page && sniff(resp) == "application/json" { // what PHP says of everything for which the author says nothing
+		x.h.Odd.note(OddContentType, "%s is answered with application/json, and Content-Type says %s", x.msg.Method, media)
+		media = "application/json"
 	}
 	switch media {
 	case "text/event-stream":
@@ -127,6 +131,9 @@ func (x *roundTrip) wholeAnswer(resp *http.Response) (*http.Response, error) {
 	case errors.Is(err, errTooLarge):
 		_ = resp.Body.Close()
 		return nil, x.fail(Fault{Kind: KindTooLarge, Status: resp.StatusCode, Err: err})
+	case errors.Is(err, io.ErrUnexpectedEOF):
+		discard(resp.Body)
+		return nil, x.netFault(&worded{cutOff(len(data), resp.ContentLength), err})
 	case err != nil:
 		discard(resp.Body)
 		return nil, x.netFault(err)
@@ -164,7 +171,7 @@ func (x *roundTrip) wholeAnswer(resp *http.Response) (*http.Response, error) {
 	if !found {
 		f := Fault{Kind: KindContent, Body: data}
 		if e, ok := parseEnvelope(trimMessage(data)); ok && e.isResponse() {
-			f.Err = fmt.Errorf("its id is %s, the request's is %s", e.ID, x.msg.ID)
+			f.Err = fmt.Errorf("its id is %s, the request's is %s", cmp.Or(string(e.ID), "missing"), x.msg.ID)
 		} else {
 			f.Err = whatIsWrong(data)
 		}
@@ -181,6 +188,14 @@ func (x *roundTrip) wholeAnswer(resp *http.Response) (*http.Response, error) {
 	resp.Header.Set("Content-Type", "text/event-stream")
 	resp.Body = io.NopCloser(&b)
 	return resp, nil
+}
+
+// cutOff says that an answer ended before its end. length is what it announces, -1 if it is sent in chunks.
+func cutOff(read int, length int64) string {
+	if length < 0 {
+		return fmt.Sprintf("the answer broke off after %d bytes", read)
+	}
+	return fmt.Sprintf("the answer broke off after %d of the %d bytes that its Content-Length announces", read, length)
 }
 
 // mine reports whether a response can only be the one to this request. An error without an id is: on a POST's own
@@ -294,6 +309,13 @@ func (d *droppedEvent) why(ignored []byte) (shown []byte, err error) {
 		return nil, nil
 	}
 	if !bytes.Contains(d.data, []byte(`"jsonrpc"`)) {
+		switch {
+		case strings.Contains(strings.ToLower(d.name), "error"):
+			return cut(d.data), fmt.Errorf("the stream ended before the response, and an event of the name %.40q came in its place", d.name)
+		case len(trimMessage(d.data)) > 0 && trimMessage(d.data)[0] == '{' && cutShort(d.data) && bytes.HasPrefix(bytes.TrimSpace(ignored), []byte(`"`)):
+			return cut(slices.Concat(d.data, []byte("\n"), ignored)),
+				errors.New(`the stream ended before the response: its event goes on over several lines, and "data:" stands before the first one only`)
+		}
 		return nil, nil
 	}
 	if _, ok := parseEnvelope(trimMessage(d.data)); ok {

@@ -21,6 +21,15 @@ type legacyStream struct {
 	other  string
 	// comments counts the comments before that.
 	comments int
+	// taken is set when a POST of a request was accepted.
+	taken bool
+}
+
+// Taken reports whether a request was accepted on the legacy transport: its response is to come on the stream.
+func (h *HTTP) Taken() bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.stream.taken
 }
 
 // Unannounced says what came on the stream of the legacy transport in place of the event that names the endpoint, "" if that
@@ -131,6 +140,11 @@ func (x *roundTrip) legacyPosted(resp *http.Response) (*http.Response, error) {
 	x.ex.update(func(s *ExchangeState) { s.Status, s.Length = resp.StatusCode, -1 })
 	if resp.StatusCode < 200 || resp.StatusCode > 299 {
 		return nil, x.fail(x.evidence(resp, Fault{Kind: KindStatus}))
+	}
+	if x.msg.isCall() {
+		x.h.mu.Lock()
+		x.h.stream.taken = true
+		x.h.mu.Unlock()
 	}
 	media, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
 	if x.msg.isCall() && (media == "application/json" || strings.HasSuffix(media, "+json")) {

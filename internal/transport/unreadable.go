@@ -25,6 +25,8 @@ func whatIsWrong(text []byte) error {
 	switch {
 	case bytes.HasPrefix(text, []byte("event:")) || bytes.HasPrefix(text, []byte("data:")):
 		return errors.New("it is a stream of events, and has to say so: Content-Type: text/event-stream")
+	case bytes.HasPrefix(text, []byte("\x1f\x8b")):
+		return errors.New("it is compressed with gzip, and has no Content-Encoding that says so")
 	case !ok && text[0] != '{' && text[0] != '[':
 		if message, _, ok := messageIn(text); ok {
 			if !bytes.HasSuffix(text, message) {
@@ -93,7 +95,7 @@ func wrongMembers(object []byte) error {
 				return errors.New(`the message is the text in the member "body": a gateway passes on as it is what a function returned for it`)
 			}
 		}
-		return wrapped(object)
+		return enclosed(object)
 	case method && (result || failure):
 		return errors.New(`it is a request and a response in one: it has the member "method", too`)
 	case !method && !result && !failure:
@@ -102,11 +104,12 @@ func wrongMembers(object []byte) error {
 	return nil
 }
 
-// wrapped says in which member of an object a message stands, nil if in none.
-func wrapped(object []byte) (err error) {
+// enclosed names the member of an object that is the message, nil if none is: some frameworks put a wrapping of their own around
+// every answer.
+func enclosed(object []byte) (err error) {
 	rawjson.Object(object, func(key string, value []byte) {
-		if _, ok := parseEnvelope(trimMessage(value)); ok && err == nil {
-			err = fmt.Errorf("the message is in the member %q of another object", key)
+		if _, ok := parseEnvelope(value); ok {
+			err = fmt.Errorf("the message stands in the member %.40q of another object", key)
 		}
 	})
 	return err

@@ -3,6 +3,7 @@ package probe
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/mcpctl/mcpctl/pkg/session"
@@ -16,6 +17,10 @@ func lostInOpening(f Finding) Finding {
 	if f.Class == string(session.ClassSession) {
 		f.Message = fmt.Sprintf("the same session was accepted by one request and rejected by the next (%s); several instances without shared sessions?", f.Message)
 		f.Fix = "let the instances behind the address share their sessions, or route each session to one of them"
+		if _, after, ok := strings.Cut(f.Detail, "Set-Cookie: "); ok {
+			name, _, _ := strings.Cut(after, "\n")
+			f.Fix += ": a load balancer finds the instance of a client by the cookie " + name + " here, and most MCP clients send no cookies back"
+		}
 	}
 	return f
 }

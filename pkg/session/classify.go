@@ -236,7 +236,9 @@ var rows = sync.OnceValue(func() []row {
 		{"unknown-method", "404 to a message whose method the server does not know, as it says", and(status(http.StatusNotFound), func(s seen) bool {
 			return s.rpc != nil && s.rpc.Code == codeMethodNotFound && !s.lost && !s.perhaps
 		}), kindProtocol, ClassProtocol, ""},
-		{"gone", "404 or 410 to a request that carried a session id", and(status(http.StatusNotFound, http.StatusGone), carried), kindExpired, ClassSession, ""},
+		{"gone", "404 or 410 to a request that carried a session id", and(status(http.StatusNotFound, http.StatusGone), carried, func(s seen) bool {
+			return !loginPlaces().MatchString(s.fault.Redirect) // a page that does not exist, to which those are sent who have to log in
+		}), kindExpired, ClassSession, ""},
 		{"lost", "400, 409 or 503 with a phrase about the session", and(status(http.StatusBadRequest, http.StatusConflict, http.StatusServiceUnavailable), lost), kindExpired, ClassSession, ""},
 		{"lost-unauthorized", "401 or 403 with such a phrase and without a challenge", and(status(http.StatusUnauthorized, http.StatusForbidden), lost, func(s seen) bool {
 			return s.fault.Challenge == ""
@@ -477,7 +479,8 @@ func (s seen) describe(e *Error, r row) {
 		e.Err = s.fault
 		describeFault(e, s.fault)
 		describeFailure(e, failure)
-		if failure.Step == "" && failure.Reason == oauth.Refused && s.isStatus() { // nothing was begun: what the server says comes first
+		begun := failure.Step != "" && failure.Step != oauth.StepResource
+		if failure.Reason == oauth.Refused && s.isStatus() && !begun { // nothing was begun: what the server says comes first
 			f := *s.fault
 			f.Err = nil
 			e.RPC, e.Message = s.rpc, s.statusMessage(&f)
@@ -504,6 +507,8 @@ func (s seen) describe(e *Error, r row) {
 		switch {
 		case s.fault.Kind == transport.KindTooLarge:
 			e.Hint = tooLargeHint
+		case s.isStatus() && loginPlaces().MatchString(s.fault.Redirect):
+			e.Hint = hintLogin
 		case s.fault.Kind == transport.KindContent && s.status == http.StatusAccepted:
 			e.Hint = "the response to a request belongs into the answer to its POST, as JSON or as a stream of events, and not on a stream that was opened with GET"
 		}
@@ -515,9 +520,9 @@ func (s seen) describe(e *Error, r row) {
 	case r.kind == kindSevered:
 		e.Message = "the connection broke before the answer"
 	case s.state.Answered && s.state.Result != nil && strings.HasSuffix(plain(s.err), `unsupported protocol version: ""`):
-		e.Message = fmt.Sprintf("the result of %s has no protocolVersion", e.Phase)
+		e.Message = fmt.Sprintf("the result of %s names no protocolVersion", e.Phase)
 		e.Evidence = append(e.Evidence, "result: "+firstWords(string(s.state.Result)))
-		e.Hint = "correct the result in the server: protocolVersion, capabilities and serverInfo have to be in it"
+		e.Hint = "correct the result in the server: it has to hold protocolVersion, capabilities and serverInfo; if it has other members, this may be no MCP server"
 	case s.state.Answered && s.state.Result != nil && strings.Contains(plain(s.err), "unmarshal"):
 		// The SDK's words are about its own types.
 		e.Message = fmt.Sprintf("the result of %s is not of the form that MCP specifies", e.Phase)

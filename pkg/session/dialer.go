@@ -246,6 +246,8 @@ func gaveUp(e *Error, attempts int, elapsed time.Duration, whole Limit) *Error {
 	switch {
 	case whole.Name == sessionWait && e.RetryAfter == 0:
 		e.Hint = moreTime(whole)
+	case e.Hint == "" && e.Status == http.StatusTooManyRequests:
+		e.Hint = "the server, or a proxy before it, takes no more requests from here for now: wait, or ask for a higher limit; --wait 2m goes on trying"
 	case e.Hint == "":
 		e.Hint = "see that the server is running; --wait 30s waits for one that is starting"
 	}
@@ -445,7 +447,7 @@ func (o *opening) openAs(ctx context.Context, known remembered) (*Session, *Erro
 		s, err = o.openHTTP(ctx, version)
 	}
 	if version := offered(err); version != "" && o.pins("") {
-		o.offer = version
+		o.askOlder(version, err)
 		s, err = o.openHTTP(ctx, version)
 	}
 	if err == nil || o.server.Transport == config.TransportHTTP || !oldTransport(err) {
@@ -463,8 +465,17 @@ func (o *opening) openAs(ctx context.Context, known remembered) (*Session, *Erro
 		second.Evidence = append(second.Evidence, "as streamable HTTP: "+err.Message)
 		return nil, second
 	}
+	f, ok := errors.AsType[*transport.Fault](second.Err)
+	if ok && f.Kind == transport.KindStatus && f.Method == http.MethodPost { // the stream had opened, and named where to POST
+		second.Evidence = append(second.Evidence, "as streamable HTTP: "+err.Message)
+		if second.Hint == hintPath || second.Hint == "" {
+			second.Hint = "the event stream opened, and named this address for POST: see that the server has it, below the path that a proxy gives it, " +
+				"and that one process has both, the stream and the POST"
+		}
+		return nil, second
+	}
 	err.Evidence = append(err.Evidence, "as HTTP with SSE: "+second.Message)
-	if f, ok := errors.AsType[*transport.Fault](second.Err); !ok || f.Kind != transport.KindStatus && f.Kind != transport.KindContent {
+	if !ok || f.Kind != transport.KindStatus && f.Kind != transport.KindContent {
 		err.Message += "; as HTTP with SSE: " + second.Message // it got further there
 		err.Hint = cmp.Or(second.Hint, err.Hint)
 	}
@@ -480,19 +491,39 @@ func (o *opening) pins(version string) bool {
 // versionDate is how protocol versions look.
 var versionDate = lazily(`\b20\d\d-\d\d-\d\d\b`)
 
-// offered returns the newest protocol version that both sides know, if a server refused the handshake with 400 and named
-// its versions; else "".
+// offered returns the newest protocol version that both sides know, if a server refused the handshake for its version, with
+// 400 or an error of JSON-RPC, and named its own; else "".
 func offered(e *Error) string {
-	if e == nil || e.Status != http.StatusBadRequest || e.Phase != "initialize" {
+	if e == nil {
 		return ""
 	}
-	named := versionDate().FindAllString(e.Message, -1)
+	said := e.Message
+	if e.RPC != nil {
+		said += string(e.RPC.Data)
+	}
+	switch {
+	case e.Phase == "initialize" && e.Status == http.StatusBadRequest:
+	case e.Phase == "initialize" && e.RPC != nil && versionWords().MatchString(said):
+	case e.Phase == initializedMethod && e.Status == http.StatusBadRequest && versionWords().MatchString(said): // it took the version, and then not the header
+	default:
+		return ""
+	}
+	named := versionDate().FindAllString(said, -1)
 	for _, v := range mcp.SupportedProtocolVersions() {
 		if v < legacyVersion && slices.Contains(named, v) {
 			return v
 		}
 	}
 	return ""
+}
+
+// askOlder has the next attempt ask for an older version, and tells of it: other clients ask for their newest one only.
+func (o *opening) askOlder(version string, why *Error) {
+	o.offer = version
+	w := Warning{WarnVersion, fmt.Sprintf("the server does not negotiate the version of the protocol, and works with %s: %s", version, why.Message)}
+	if !slices.Contains(o.warnings, w) {
+		o.warnings = append(o.warnings, w)
+	}
 }
 
 // oldTransport reports whether the answer to initialize is one that servers of the older transport give. See the MCP
@@ -601,6 +632,8 @@ func (o *opening) openSSE(ctx context.Context) (*Session, *Error) {
 	if err != nil {
 		if came := h.Unannounced(); came != "" && err.kind == kindTimeout {
 			o.unannounced(err, came)
+		} else if err.kind == kindTimeout && err.Phase == "initialize" && h.Taken() {
+			o.unanswered(err)
 		}
 		cancel()
 		h.Close()
@@ -659,6 +692,10 @@ func (o *opening) openStdio(ctx context.Context, known remembered) (*Session, *E
 	if err != nil && version == legacyVersion && o.server.Protocol != legacyVersion && wantsModern(err) {
 		o.modern = true
 		return o.startChild(ctx, "")
+	}
+	if version := offered(err); version != "" && o.pins("") {
+		o.askOlder(version, err)
+		return o.startChild(ctx, version)
 	}
 	return s, err
 }

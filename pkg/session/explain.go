@@ -35,7 +35,7 @@ const (
 var loginWords = lazily(`(?i)\b(sign[ -]?in|log[ -]?in|login|sso|single sign-on|authenticate)\b`)
 
 // hostWords are those of refusals that are about the Host or Origin header.
-var hostWords = lazily(`(?i)\b(invalid|allowed|unknown|untrusted|bad) (host|origin)\b|` +
+var hostWords = lazily(`(?i)\b(invalid|allowed|unknown|untrusted|bad) (host|origin)\b|\bblocked hosts?:|\b(host|origin) header (is )?(required|missing)\b|` +
 	`\b(host|origin)( header)?( \(?["'][^"']{1,100}["']\)?)? (is |was )?not (allowed|permitted|trusted|in )`)
 
 // loginPlaces are addresses to which those are sent who have to log in.
@@ -57,8 +57,20 @@ func (o *opening) explain(ctx context.Context, e *Error) {
 			versions := mcp.SupportedProtocolVersions()
 			if _, chosen, ok := strings.Cut(e.Message, "unsupported protocol version: "); ok {
 				e.Message = fmt.Sprintf("the server chose protocol version %s, but mcpctl supports %s to %s", chosen, versions[len(versions)-1], versions[0])
+				e.Hint = "update the older side, the server or mcpctl"
+				if !versionDate().MatchString(chosen) {
+					e.Hint = "correct protocolVersion in the server: it has to be a version of MCP, which is a date such as " + legacyVersion + ", and not the server's own"
+				}
 			}
-			e.Hint = "update the older side, the server or mcpctl"
+			e.Hint = cmp.Or(e.Hint, "update the older side, the server or mcpctl")
+		}
+		switch {
+		case e.Phase != "initialize" || e.RPC == nil:
+		case e.RPC.Code == codeMethodNotFound || unknownInitialize().MatchString(e.RPC.Message):
+			e.Hint = "it speaks JSON-RPC, and not the handshake with which every MCP session begins: its author has to answer initialize and notifications/initialized; " +
+				"or this is something else than an MCP server: check the URL, or command and args"
+		case versionWords().MatchString(e.RPC.Message):
+			e.Hint = "its author has to answer initialize with the version that the server has, and not with an error; to ask for an older one: --protocol 2025-06-18"
 		}
 		return
 	}
@@ -147,6 +159,13 @@ func (o *opening) unannounced(e *Error, came string) {
 	}
 }
 
+// unanswered says of a limit that ran out that the older transport took the request, and that nothing came on its stream.
+func (o *opening) unanswered(e *Error) {
+	e.Message = "the POST was accepted, and no answer came on the event stream" + strings.TrimPrefix(e.Message, "no answer")
+	e.Hint = "with the older HTTP with SSE transport the answer comes on the stream that was opened before: see that no proxy holds its events back " +
+		"(nginx: proxy_buffering off), and that one process has both, the stream and the POST: several workers or instances do not share them"
+}
+
 // withTLS returns an address on the host of the endpoint with https in place of http, "" if it is another address: the server
 // does not know that TLS ends at a proxy before it.
 func (o *opening) withTLS(address string) string {
@@ -187,6 +206,9 @@ func (o *opening) explainStatus(e *Error, f *transport.Fault) {
 		e.Hint = hintAccept
 	case hostWords().Match(f.Body):
 		e.Hint = hintHost
+	case e.Phase == initializedMethod && e.kind != kindExpired && versionWords().Match(f.Body):
+		e.Hint = "the server refuses in the header MCP-Protocol-Version what it has just chosen in initialize: it, or a proxy before it, has to accept that; " +
+			"an older version may work: --protocol 2025-03-26"
 	case e.Phase == initializedMethod && e.kind != kindExpired:
 		e.Hint = "the server has to accept " + initializedMethod + ", with 202 and no body"
 	case e.kind == kindExpired:
@@ -194,12 +216,18 @@ func (o *opening) explainStatus(e *Error, f *transport.Fault) {
 		if noSessionID().Match(f.Body) {
 			e.Hint += " Or a proxy before it that does not pass on the header Mcp-Session-Id?"
 		}
-	case f.Status == http.StatusNotFound || f.Status == http.StatusMethodNotAllowed:
+	case f.Status == http.StatusNotFound || f.Status == http.StatusMethodNotAllowed || f.Status == http.StatusNotImplemented:
 		e.Hint = hintPath
 	case f.Status >= 500 && (f.Authorized || o.sendsAuthorization()) && authorizationFailed().Match(f.Body):
 		e.Hint = "it failed while it checked the authorization that it got: a token that it does not know has to be answered with 401; check the token, and the server's own log"
 	}
 }
+
+// unknownInitialize finds the refusal of the method initialize in other words than its code.
+var unknownInitialize = lazily(`(?i)\b(?:unknown|unsupported|invalid|no such|unrecognized) method:? ['"]?initialize\b|\binitialize['"]? (?:is |does )?not (?:found|supported|exist|implemented)`)
+
+// versionWords are those of servers that refuse a version of the protocol, in initialize or in the header MCP-Protocol-Version.
+var versionWords = lazily(`(?i)\b(?:unsupported|invalid|unknown|bad|missing) (?:mcp[ -]?)?protocol[ -]?version\b|\bprotocol[ -]version\b.{0,60}\b(?:not supported|unsupported|mismatch)`)
 
 // authorizationFailed finds the error of RFC 6749 for a check that broke, in the form in which it is written there.
 var authorizationFailed = lazily(`^\s*\{\s*"error"\s*:\s*"(?:server_error|temporarily_unavailable)"`)

@@ -71,6 +71,8 @@ const (
 	WarnUnaccepted WarningKind = "unaccepted"
 	// WarnPrefix means that the server announces an address without the path of the proxy before it.
 	WarnPrefix WarningKind = "prefix"
+	// WarnVersion means that the server refuses a newer version of the protocol where it has to answer with its own.
+	WarnVersion WarningKind = "version"
 	// WarnReuse means that the server closed a TCP connection without an answer when it was used again.
 	WarnReuse WarningKind = "reuse"
 	// WarnRestart means that a session was lost within its handshake.
