@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
 	"regexp"
 	"slices"
 	"strings"
@@ -84,8 +83,8 @@ type answers struct {
 }
 
 // answer prepares for what the servers of this run ask.
-func (a *app) answer(f *answerFlags) error {
-	n := &answers{a: a, flags: *f, turn: make(chan struct{}, 1), told: map[string]bool{}, source: toolargs.Source{ReadFile: os.ReadFile}.Cached()}
+func (a *app) answer(ctx context.Context, f *answerFlags) error {
+	n := &answers{a: a, flags: *f, turn: make(chan struct{}, 1), told: map[string]bool{}, source: toolargs.Source{ReadFile: readArgument}.Cached()}
 	if f.elicit != "" && f.elicit != actionAccept && f.elicit != actionDecline && f.elicit != actionCancel {
 		return usagef("--elicit %s: it is accept, decline or cancel", f.elicit)
 	}
@@ -100,7 +99,13 @@ func (a *app) answer(f *answerFlags) error {
 			}
 		}
 		for _, word := range f.elicitSet { // each by itself: only the form says whether a name may be there twice
-			if _, err := toolargs.Build(toolargs.Input{Words: []string{word}, Source: n.source}); err != nil {
+			_, err := await(ctx, func() (json.RawMessage, error) {
+				return toolargs.Build(toolargs.Input{Words: []string{word}, Source: n.source})
+			})
+			if err != nil && ctx.Err() != nil {
+				return err
+			}
+			if err != nil {
 				return usagef("--elicit-set: %s", err)
 			}
 		}
@@ -146,8 +151,8 @@ func (a *app) answer(f *answerFlags) error {
 
 // offerAsCall tells servers the same as call does, so that the list of their tools is the one that call has: some servers
 // hide tools from clients that cannot be asked. Nothing is asked while tools are listed.
-func (a *app) offerAsCall() error {
-	if err := a.answer(&answerFlags{}); err != nil {
+func (a *app) offerAsCall(ctx context.Context) error {
+	if err := a.answer(ctx, &answerFlags{}); err != nil {
 		return err
 	}
 	if a.shell == nil {

@@ -142,7 +142,7 @@ func TestAListIsSetByOneFlagAnItem(t *testing.T) {
 	t.Parallel()
 	ios, _, _, _ := iostreams.Test()
 	a := newApp(process{io: ios, lookup: func(string) (string, bool) { return "", false }})
-	if err := a.answer(&answerFlags{elicitSet: []string{"m=p", "m=q"}}); err != nil {
+	if err := a.answer(t.Context(), &answerFlags{elicitSet: []string{"m=p", "m=q"}}); err != nil {
 		t.Fatal(err)
 	}
 	for property, want := range map[string]string{
@@ -181,7 +181,7 @@ func TestNobodyIsAskedWhenNobodyWaits(t *testing.T) {
 	t.Parallel()
 	ios, _, _, _ := iostreams.Test()
 	a := newApp(process{io: ios, lookup: func(string) (string, bool) { return "", false }})
-	if err := a.answer(&answerFlags{}); err != nil {
+	if err := a.answer(t.Context(), &answerFlags{}); err != nil {
 		t.Fatal(err)
 	}
 	q := session.Question{Server: "s", Method: session.MethodElicit, Params: json.RawMessage(`{"message":"late"}`), Idle: true}
@@ -189,7 +189,7 @@ func TestNobodyIsAskedWhenNobodyWaits(t *testing.T) {
 	if err != nil || string(raw) != `{"action":"decline"}` {
 		t.Errorf("%s, %v", raw, err)
 	}
-	if err := a.answer(&answerFlags{elicit: actionAccept}); err != nil {
+	if err := a.answer(t.Context(), &answerFlags{elicit: actionAccept}); err != nil {
 		t.Fatal(err)
 	}
 	if raw, err = a.answers.Load().elicit(t.Context(), q); err != nil || string(raw) != `{"action":"accept","content":{}}` {

@@ -78,7 +78,7 @@ type app struct {
 	config *config.Config
 	// undefined says how the flags of the commands are defined for which this has not been done.
 	undefined map[*cobra.Command][]func(*pflag.FlagSet)
-	// helpError is why help could not be shown: there is no such command.
+	// helpError is why help could not be shown: there is no such command, or standard output takes no more.
 	helpError error
 	// reported is set when doctor has written its formats.
 	reported bool

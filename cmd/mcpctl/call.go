@@ -181,7 +181,7 @@ func (o *callOptions) run(cmd *cobra.Command, a *app, args []string) error {
 	if err != nil {
 		return &serverError{server.Name, a.callError(o.words(cmd, a, args), rest[0], rest[1:], err)}
 	}
-	if err := a.interact(&o.interactionFlags); err != nil {
+	if err := a.interact(cmd.Context(), &o.interactionFlags); err != nil {
 		return err
 	}
 	if err := a.showImages(&o.imageFlags); err != nil {

@@ -188,7 +188,7 @@ func (o *completeOptions) run(cmd *cobra.Command, a *app, args []string) error {
 			return &serverError{server.Name, err}
 		}
 	}
-	if err := a.interact(&o.interactionFlags); err != nil {
+	if err := a.interact(cmd.Context(), &o.interactionFlags); err != nil {
 		return err
 	}
 	ctx, stop := a.working(ctx, "completing "+arg.Name+" of "+server.Name)

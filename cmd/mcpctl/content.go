@@ -64,6 +64,16 @@ func (a *app) tellSaved(files []string) {
 	}
 }
 
+// readArgument reads a file that an argument names, which may be a pipe.
+func readArgument(name string) ([]byte, error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = f.Close() }()
+	return toolargs.ReadAll(name, f)
+}
+
 // argumentSource reads the files and the standard input that arguments name, so that no session waits for them and nothing
 // is contacted when one is missing. What else is wrong with the words is told when the schema is known.
 func (a *app) argumentSource(ctx context.Context, args string, words []string) (toolargs.Source, error) {
@@ -71,7 +81,7 @@ func (a *app) argumentSource(ctx context.Context, args string, words []string) (
 	if stdin && a.global.config == "-" {
 		return toolargs.Source{}, usagef("standard input cannot be both the configuration and arguments")
 	}
-	source := toolargs.Source{ReadFile: os.ReadFile, Stdin: a.io.In}.Cached()
+	source := toolargs.Source{ReadFile: readArgument, Stdin: a.io.In}.Cached()
 	_, err := await(ctx, func() (json.RawMessage, error) {
 		return toolargs.Build(toolargs.Input{Words: words, Args: args, Source: source})
 	})

@@ -143,10 +143,10 @@ func (o *doctorOptions) run(cmd *cobra.Command, a *app, args []string) error {
 	if len(servers) == 0 {
 		return a.nothingToExamine(cmd.Context())
 	}
-	if err := o.pipeline.addCalls(a, servers); err != nil {
+	ctx := cmd.Context()
+	if err := o.pipeline.addCalls(ctx, a, servers); err != nil {
 		return err
 	}
-	ctx := cmd.Context()
 	servers, stop, err := o.withDemo(ctx, a, servers)
 	if err != nil {
 		return err
@@ -155,7 +155,7 @@ func (o *doctorOptions) run(cmd *cobra.Command, a *app, args []string) error {
 	if servers, err = o.operators.addresses(ctx, a, servers); err != nil {
 		return err
 	}
-	if err := o.pipeline.loadBaselines(servers); err != nil {
+	if err := o.pipeline.loadBaselines(ctx, servers); err != nil {
 		return err
 	}
 	checks, wanted, err := o.selected(servers)

@@ -109,11 +109,11 @@ func (o *pipelineOptions) selectionFits(wanted []string, servers []config.Server
 }
 
 // addCalls gives the servers the calls of the file of --smoke.
-func (o *pipelineOptions) addCalls(a *app, servers []config.Server) error {
+func (o *pipelineOptions) addCalls(ctx context.Context, a *app, servers []config.Server) error {
 	if o.smoke == "" {
 		return nil
 	}
-	calls, err := config.LoadSmoke(o.smoke)
+	calls, err := await(ctx, func() ([]config.Smoke, error) { return config.LoadSmoke(o.smoke) })
 	if err != nil {
 		return err
 	}
@@ -145,17 +145,19 @@ func (o *pipelineOptions) addCalls(a *app, servers []config.Server) error {
 }
 
 // loadBaselines reads the files of --baseline and --write-baseline, as far as they must be there, or be good.
-func (o *pipelineOptions) loadBaselines(servers []config.Server) error {
+func (o *pipelineOptions) loadBaselines(ctx context.Context, servers []config.Server) error {
 	if o.writeBaseline != "" {
-		if err := o.loadKept(); err != nil {
+		if err := o.loadKept(ctx); err != nil {
 			return err
 		}
 	}
 	if o.baseline == "" {
 		return nil
 	}
-	file, err := baseline.Load(o.baseline)
+	file, err := await(ctx, func() (*baseline.File, error) { return baseline.Load(o.baseline) })
 	switch {
+	case err != nil && ctx.Err() != nil:
+		return err
 	case errors.Is(err, fs.ErrNotExist):
 		return usagef("--baseline: %s: there is no such file", o.baseline).hint("to write it: --write-baseline %s", toolargs.Quote(o.baseline))
 	case err != nil:
@@ -185,12 +187,14 @@ func (o *pipelineOptions) loadBaselines(servers []config.Server) error {
 }
 
 // loadKept reads the file that is going to be written. One that is there and no baseline is somebody's mistake.
-func (o *pipelineOptions) loadKept() error {
+func (o *pipelineOptions) loadKept(ctx context.Context) error {
 	if info, err := os.Stat(filepath.Dir(o.writeBaseline)); err != nil || !info.IsDir() {
 		return usagef("--write-baseline: %s: there is no such directory", filepath.Dir(o.writeBaseline))
 	}
-	kept, err := baseline.Load(o.writeBaseline)
+	kept, err := await(ctx, func() (*baseline.File, error) { return baseline.Load(o.writeBaseline) })
 	switch {
+	case err != nil && ctx.Err() != nil:
+		return err
 	case errors.Is(err, fs.ErrNotExist):
 		return nil
 	case err != nil:

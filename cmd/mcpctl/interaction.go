@@ -1,6 +1,8 @@
 package main
 
 import (
+	"context"
+
 	"github.com/spf13/pflag"
 )
 
@@ -17,9 +19,9 @@ func (f *interactionFlags) register(flags *pflag.FlagSet) {
 }
 
 // interact prepares for what the servers of this run say and ask. It comes before anything is contacted.
-func (a *app) interact(f *interactionFlags) error {
+func (a *app) interact(ctx context.Context, f *interactionFlags) error {
 	if err := a.listen(&f.logFlags); err != nil {
 		return err
 	}
-	return a.answer(&f.answerFlags)
+	return a.answer(ctx, &f.answerFlags)
 }

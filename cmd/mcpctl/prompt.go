@@ -100,7 +100,7 @@ func (o *promptOptions) run(cmd *cobra.Command, a *app, args []string) error {
 	if err != nil {
 		return &serverError{server.Name, a.promptError(words, rest[0], rest[1:], err)}
 	}
-	if err := a.interact(&o.interactionFlags); err != nil {
+	if err := a.interact(cmd.Context(), &o.interactionFlags); err != nil {
 		return err
 	}
 	if err := a.showImages(&o.imageFlags); err != nil {

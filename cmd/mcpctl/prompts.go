@@ -68,7 +68,7 @@ func (o *promptsOptions) run(cmd *cobra.Command, a *app, args []string) error {
 	case len(rest) == 1 && o.grep != "":
 		return usagef("--grep looks through the list, and PROMPT names one: choose one")
 	}
-	if err := a.interact(&o.interactionFlags); err != nil {
+	if err := a.interact(cmd.Context(), &o.interactionFlags); err != nil {
 		return err
 	}
 	ctx, stop := a.working(ctx, "listing the prompts of "+server.Name)

@@ -144,7 +144,7 @@ func (o *readOptions) run(cmd *cobra.Command, a *app, args []string) error {
 	if err != nil {
 		return &serverError{server.Name, err}
 	}
-	if err := a.interact(&o.interactionFlags); err != nil {
+	if err := a.interact(cmd.Context(), &o.interactionFlags); err != nil {
 		return err
 	}
 	if err := a.showImages(&o.imageFlags); err != nil {

@@ -98,7 +98,7 @@ func (o *resourcesOptions) run(cmd *cobra.Command, a *app, args []string) error 
 	case len(rest) == 1 && o.grep != "":
 		return usagef("--grep looks through the list, and a URI names one: choose one")
 	}
-	if err := a.interact(&o.interactionFlags); err != nil {
+	if err := a.interact(cmd.Context(), &o.interactionFlags); err != nil {
 		return err
 	}
 	ctx, stop := a.working(ctx, "listing the resources of "+server.Name)

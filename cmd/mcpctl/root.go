@@ -82,9 +82,7 @@ func newCommands(a *app, only string) *cobra.Command {
 			return
 		}
 		a.defineFlags(cmd)
-		if err := a.writeHelp(helpText(cmd)); err != nil {
-			a.logger.Debug("help not written", "error", err)
-		}
+		a.helpError = a.writeHelp(helpText(cmd))
 	})
 	root.Flags().BoolVar(&showVersion, "version", false, "show the version")
 	a.globalFlags(root.PersistentFlags())

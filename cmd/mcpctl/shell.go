@@ -85,7 +85,7 @@ func (o *shellOptions) run(cmd *cobra.Command, a *app, args []string) error {
 		defer func() { a.io.Out = &lineDocument{w: whole} }() // what is wrong with the shell itself is a line, too
 	}
 	o.held = true
-	if err := a.interact(&o.interactionFlags); err != nil {
+	if err := a.interact(cmd.Context(), &o.interactionFlags); err != nil {
 		return err
 	}
 	var first *config.Server

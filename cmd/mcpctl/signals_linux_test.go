@@ -5,8 +5,10 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"regexp"
 	"strconv"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -60,5 +62,37 @@ func TestCtrlCWhileInputIsRead(t *testing.T) {
 	r := &running{t: t, cmd: cmd}
 	if code, elapsed := r.signal(os.Interrupt); code != codeInterrupted || elapsed > hangHurry+raceAllowance {
 		t.Errorf("exit code %d after %s: %s", code, elapsed, &stderr)
+	}
+}
+
+// TestCtrlCWhileAPipeIsOpened ends commands that were given a pipe in place of a file, which nobody writes to.
+func TestCtrlCWhileAPipeIsOpened(t *testing.T) {
+	t.Parallel()
+	pipe := filepath.Join(t.TempDir(), "pipe")
+	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, words := range [][]string{
+		{"doctor", "demo", "--baseline", pipe},
+		{"doctor", "demo", "--write-baseline", pipe},
+		{"doctor", "demo", "--smoke", pipe},
+		{"call", "demo", "echo", "message=@" + pipe},
+		{"call", "demo", "ask", "--elicit-set", "name=@" + pipe},
+	} {
+		t.Run(words[0]+" "+words[2], func(t *testing.T) {
+			t.Parallel()
+			cmd := exec.CommandContext(t.Context(), "mcpctl", words...)
+			cmd.Env = append(os.Environ(), "HOME="+t.TempDir())
+			var stderr bytes.Buffer
+			cmd.Stderr = &stderr
+			if err := cmd.Start(); err != nil {
+				t.Fatal(err)
+			}
+			awaitHandler(t, cmd.Process.Pid)
+			r := &running{t: t, cmd: cmd}
+			if code, elapsed := r.signal(os.Interrupt); code != codeInterrupted || elapsed > hangHurry+raceAllowance {
+				t.Errorf("exit code %d after %s: %s", code, elapsed, &stderr)
+			}
+		})
 	}
 }

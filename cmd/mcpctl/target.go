@@ -441,7 +441,7 @@ func (a *app) findOne(ctx context.Context, f *serverFlags, word string) (config.
 		return config.Server{}, usagef("no server %q", word).hint("for a URL: http://%s", word)
 	case len(c.Servers) == 0 && len(a.elsewhere(ctx, word)) == 0:
 		e := usagef("no server %q: there are none %s", word, a.configPlace())
-		if c.Format == nil {
+		if c.Format == nil && config.ValidateName(word) == nil {
 			e.hint("mcpctl %sadd %s URL", a.configWords(), toolargs.Quote(word)).
 				hint("mcpctl %sadd %s -- COMMAND ARG…", a.configWords(), toolargs.Quote(word))
 		}

@@ -101,7 +101,7 @@ func (o *taskOptions) run(cmd *cobra.Command, a *app, args []string) error {
 	case len(rest) > 1:
 		return usagef("%s takes one task, and got %q, too", cmd.CommandPath(), rest[1]).hint("%s", usageLine(cmd))
 	}
-	if err := a.interact(&o.interactionFlags); err != nil {
+	if err := a.interact(cmd.Context(), &o.interactionFlags); err != nil {
 		return err
 	}
 	if err := a.showImages(&o.imageFlags); err != nil {

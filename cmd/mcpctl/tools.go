@@ -308,7 +308,7 @@ func (o *toolsOptions) run(cmd *cobra.Command, a *app, args []string) error {
 		}
 		o.having = append(o.having, words...)
 	}
-	if err := a.offerAsCall(); err != nil {
+	if err := a.offerAsCall(ctx); err != nil {
 		return err
 	}
 	if o.all {

@@ -3,7 +3,6 @@ package toolargs
 import (
 	"encoding/json"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -149,7 +148,7 @@ func (b *builder) load(name, file string) (string, *UsageError) {
 		err = noSource("standard input")
 	case file == "-":
 		b.stdin = name
-		data, err = io.ReadAll(b.source.Stdin)
+		data, err = ReadAll("standard input", b.source.Stdin)
 	case b.source.ReadFile == nil:
 		err = noSource("files")
 	default:

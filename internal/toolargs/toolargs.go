@@ -13,7 +13,9 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
+	"io/fs"
 	"slices"
 	"strings"
 )
@@ -24,6 +26,19 @@ type Source struct {
 	ReadFile func(name string) ([]byte, error)
 	// Stdin is what "@-" and "-" read, to its end. If nil, arguments that name it are refused.
 	Stdin io.Reader
+}
+
+// MaxFile is how many bytes a file may have that an argument names, and standard input: 64 MiB, as many as a message may
+// have that comes from a server. Something that never ends, such as /dev/zero, would take all memory.
+const MaxFile = 64 << 20
+
+// ReadAll reads what an argument names, to its end. More than [MaxFile] is an error, as any other a [*fs.PathError].
+func ReadAll(name string, r io.Reader) ([]byte, error) {
+	data, err := io.ReadAll(io.LimitReader(r, MaxFile+1))
+	if err == nil && len(data) > MaxFile {
+		err = &fs.PathError{Op: "read", Path: name, Err: fmt.Errorf("larger than %d MiB", MaxFile>>20)}
+	}
+	return data, err
 }
 
 // Cached returns a source that reads every file, and standard input, at most once and gives the same bytes again

@@ -10,6 +10,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"maps"
 	"os"
@@ -149,9 +150,15 @@ type File struct {
 	Servers map[string]Offer
 }
 
-// Load reads a file. The error names it, and unwraps to [fs.ErrNotExist] if there is none.
+// maxSize is how many bytes a file may have: as many as the messages that it is made of.
+const maxSize = 64 << 20
+
+// Load reads a file of at most 64 MiB. The error names it, and unwraps to [fs.ErrNotExist] if there is none.
 func Load(path string) (*File, error) {
-	data, err := os.ReadFile(path)
+	data, err := read(path)
+	if err == nil && len(data) > maxSize {
+		err = fmt.Errorf("is no baseline: it is larger than %d MiB", maxSize>>20)
+	}
 	if err != nil {
 		if p, ok := errors.AsType[*fs.PathError](err); ok {
 			err = p.Err
@@ -163,6 +170,16 @@ func Load(path string) (*File, error) {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	return f, nil
+}
+
+// read returns the contents of a file, and no more of it than tells that it is too large.
+func read(path string) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = f.Close() }()
+	return io.ReadAll(io.LimitReader(f, maxSize+1))
 }
 
 // Parse reads the contents of a file.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"runtime"
+	"strings"
 	"time"
 
 	"github.com/mcpctl/mcpctl/pkg/session"
@@ -13,12 +14,14 @@ func shutdownClose() Check {
 	return Check{
 		ID: "shutdown.close", Title: "session ends", Needs: []string{"session.open"},
 		Why: `A stdio server should exit by itself when its stdin closes. Clients wait for that before they kill it, so a
-server that ignores it delays every command. Nothing that it started may be left running.`,
-		Remedy: "Exit with status 0 when stdin closes, and stop everything that was started. Answer DELETE at once.",
+server that ignores it delays every command. It should not exit earlier. Nothing that it started may be left running.`,
+		Remedy: "Exit with status 0 when stdin closes, and not before, and stop everything that was started. Answer DELETE at once.",
 		Run: func(ctx context.Context, t *Target) Finding {
 			s := t.current(ctx)
 			if s == nil {
-				return skip("no session is open") // one that is opened only to be ended would cost another wait
+				if s = t.opened; !stdio(t) || t.sup.Stats().Recovery != nil { // then another check has told that it was lost
+					return skip("no session is open") // one that is opened only to be ended would cost another wait
+				}
 			}
 			begin := time.Now()
 			stop := context.AfterFunc(ctx, t.sup.Hasten)
@@ -45,6 +48,13 @@ server that ignores it delays every command. Nothing that it started may be left
 				return Finding{
 					Status: Fail, Class: "failed", Message: fmt.Sprintf("a process of group %d is still running", s.PID()), Data: f.Data,
 					Fix: "end everything that the server starts when it ends",
+				}
+			case end.By == "itself":
+				f.Status = Warn
+				f.Message = fmt.Sprintf("it ended by itself, before its stdin was closed: %s", end.Exit)
+				f.Fix = "see why: a call that meets it may have been executed, and cannot be repeated"
+				if tail := s.Stderr(); len(tail) > 0 {
+					f.Detail = "stderr: " + strings.Join(tail, "\nstderr: ")
 				}
 			case end.Leader:
 				f.Status = Warn

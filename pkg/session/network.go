@@ -215,6 +215,10 @@ func ownCertificate(server config.Server) ([]tls.Certificate, *Error) {
 // pemFile reads a file that the entry names. The names in messages are those that were given.
 func pemFile(server config.Server, key, name string) ([]byte, *Error) {
 	where := place(server, key) + " " + name
+	if info, err := os.Stat(name); err == nil && !info.Mode().IsRegular() && !info.IsDir() {
+		// A pipe is empty at the second session, and may never end.
+		return nil, routeError(server, where+": is no regular file", "write what it gives into a file", nil)
+	}
 	f, err := os.Open(name)
 	if err != nil {
 		return nil, fileError(server, where, name, err)
