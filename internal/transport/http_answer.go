@@ -13,6 +13,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/mcpctl/mcpctl/internal/rawjson"
 )
 
 // pendingCall is a request whose response has not come.
@@ -162,9 +164,14 @@ func (x *roundTrip) wholeAnswer(resp *http.Response) (*http.Response, error) {
 	}
 	if !found {
 		f := Fault{Kind: KindContent, Body: data}
-		if e, ok := parseEnvelope(trimMessage(data)); ok && e.isResponse() {
+		switch e, ok := parseEnvelope(trimMessage(data)); {
+		case ok && e.isResponse() && len(e.ID) == 0:
+			f.Err = fmt.Errorf("it has no id, the request's is %s", x.msg.ID)
+		case ok && e.isResponse():
 			f.Err = fmt.Errorf("its id is %s, the request's is %s", e.ID, x.msg.ID)
-		} else {
+		case ok && e.Method == x.msg.Method && e.id() == x.msg.id():
+			f.Err = errors.New("the request itself came back")
+		default:
 			f.Err = whatIsWrong(data)
 		}
 		return nil, x.fail(x.evidence(resp, f))
@@ -275,12 +282,16 @@ type droppedEvent struct {
 
 // or returns d, or an event if there is no d. One that looks like a message counts more than a ping.
 func (d *droppedEvent) or(ev sseEvent) *droppedEvent {
-	message := func(data []byte) bool { return bytes.Contains(data, []byte(`"jsonrpc"`)) }
-	if d != nil && (message(d.data) || !message(ev.data)) {
+	if d != nil && (d.meant() || !meant(ev.data)) {
 		return d
 	}
 	return &droppedEvent{ev.name, bytes.Clone(ev.data[:min(len(ev.data), errorBody)])}
 }
+
+// meant reports whether data is meant as a message, perhaps in another encoding: the word stands in it.
+func meant(data []byte) bool { return bytes.Contains(data, []byte("jsonrpc")) }
+
+func (d *droppedEvent) meant() bool { return meant(d.data) }
 
 // why says why there is no response in a stream that has ended, and shows what is there; nil if nothing came that could be
 // meant as one. ignored is the first line that is no field of an event.
@@ -292,7 +303,13 @@ func (d *droppedEvent) why(ignored []byte) (shown []byte, err error) {
 		}
 		return nil, nil
 	}
-	if !bytes.Contains(d.data, []byte(`"jsonrpc"`)) {
+	if begins := string(trimMessage(d.data)); (begins == "{" || begins == "[") && meant(ignored) {
+		return cut(append(d.data, ignored...)), errors.New("the stream ended before the response: each line of an event has to begin with data:, and the message goes on without it")
+	}
+	if !d.meant() {
+		if text := trimMessage(d.data); rawjson.Get(text, "error") != nil || rawjson.Get(text, "detail") != nil {
+			return cut(d.data), errors.New("the stream ended before the response, and its event is no message")
+		}
 		return nil, nil
 	}
 	if _, ok := parseEnvelope(trimMessage(d.data)); ok {

@@ -445,8 +445,11 @@ func (o *opening) openAs(ctx context.Context, known remembered) (*Session, *Erro
 		s, err = o.openHTTP(ctx, version)
 	}
 	if version := offered(err); version != "" && o.pins("") {
+		refused := err.Phase == initializedMethod // it had chosen another
 		o.offer = version
-		s, err = o.openHTTP(ctx, version)
+		if s, err = o.openHTTP(ctx, version); err == nil && refused {
+			s.info.Warnings = append(s.info.Warnings, Warning{WarnVersion, "the server refuses in the header MCP-Protocol-Version a version that it chose itself in the result of initialize; version " + version + " works"})
+		}
 	}
 	if err == nil || o.server.Transport == config.TransportHTTP || !oldTransport(err) {
 		return s, err
@@ -480,13 +483,16 @@ func (o *opening) pins(version string) bool {
 // versionDate is how protocol versions look.
 var versionDate = lazily(`\b20\d\d-\d\d-\d\d\b`)
 
-// offered returns the newest protocol version that both sides know, if a server refused the handshake with 400 and named
-// its versions; else "".
+// offered returns the newest protocol version that both sides know, if a server refused the handshake, with 400 or a JSON-RPC
+// error, and named its versions; else "". See the MCP specification, 2025-11-25, "Lifecycle", "Error Handling".
 func offered(e *Error) string {
-	if e == nil || e.Status != http.StatusBadRequest || e.Phase != "initialize" {
+	if e == nil || e.Phase != "initialize" && e.Phase != initializedMethod || e.Status != http.StatusBadRequest && (e.RPC == nil || e.RPC.Code == codeMethodNotFound) {
 		return ""
 	}
 	named := versionDate().FindAllString(e.Message, -1)
+	if e.RPC != nil {
+		named = append(named, versionDate().FindAllString(string(e.RPC.Data), -1)...)
+	}
 	for _, v := range mcp.SupportedProtocolVersions() {
 		if v < legacyVersion && slices.Contains(named, v) {
 			return v
@@ -659,6 +665,10 @@ func (o *opening) openStdio(ctx context.Context, known remembered) (*Session, *E
 	if err != nil && version == legacyVersion && o.server.Protocol != legacyVersion && wantsModern(err) {
 		o.modern = true
 		return o.startChild(ctx, "")
+	}
+	if older := offered(err); older != "" && o.pins("") {
+		o.offer = older
+		return o.startChild(ctx, older)
 	}
 	return s, err
 }
