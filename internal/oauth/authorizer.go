@@ -185,7 +185,9 @@ func (a *Authorizer) Refused(req *http.Request, r transport.Refusal) error {
 	case r.Status != http.StatusUnauthorized && !wider:
 		return failure("", Refused, nil, "the server forbids it, and asks for no other authorization")
 	case !asks && len(r.Challenges) > 0 && a.o.Server.Auth != config.AuthOAuth:
-		return failure("", Refused, nil, "the server wants authorization of another kind: %s", transport.Snippet([]byte(r.Challenges[0].Scheme)))
+		other := failure("", Refused, nil, "the server wants authorization of another kind: %s", transport.Snippet([]byte(r.Challenges[0].Scheme)))
+		other.Hint = "give it what the scheme wants: " + r.Challenges[0].Flag()
+		return other
 	}
 	if newer, err := a.newer(ctx, spent); err != nil || newer {
 		return err

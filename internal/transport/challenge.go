@@ -11,6 +11,24 @@ type Challenge struct {
 	Params map[string]string
 }
 
+// Flag returns the flag with which a credential for the scheme is given, as it stands in a hint. Gateways that want a key in a
+// header of their own name it in their challenge.
+func (c Challenge) Flag() string {
+	name := c.Params["name"]
+	switch {
+	case strings.EqualFold(c.Scheme, "Basic"):
+		return "--header 'Authorization: Basic ${CREDENTIAL}', where CREDENTIAL is USER:PASSWORD in base64"
+	case name != "" && strings.Trim(name, tokenChars) == "" && (c.Params["type"] == "header" || c.Params["in"] == "header"):
+		return "--header '" + name + ": ${KEY}'"
+	case strings.EqualFold(c.Scheme, "Key"): // Kong: the name is its default
+		return "--header 'apikey: ${KEY}'"
+	}
+	return "--header 'Authorization: " + Snippet([]byte(c.Scheme)) + " ${CREDENTIAL}'"
+}
+
+// tokenChars are those of which the names of headers consist that people choose.
+const tokenChars = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
+
 // ParseChallenge reads a WWW-Authenticate header, or several joined with commas. What cannot be read is passed over up to
 // the next comma: a challenge with a mistake in it is better than none. Of a parameter that is there twice the first
 // counts.

@@ -11,6 +11,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/textproto"
 	"net/url"
 	"regexp"
 	"slices"
@@ -247,7 +248,7 @@ func pageTitle(body []byte) string {
 
 // signHeaders are the headers by which those who stand before a server can be told from it.
 func signHeaders() []string {
-	return []string{"Server", "Cf-Mitigated", "Ngrok-Error-Code", "X-Amzn-Errortype", "X-Amzn-Waf-Action", "X-Vercel-Error", "X-Render-Routing", "X-Deny-Reason"}
+	return []string{"Server", "Cf-Mitigated", "Ngrok-Error-Code", "X-Amzn-Errortype", "X-Amzn-Waf-Action", "X-Vercel-Error", "X-Render-Routing", "X-Deny-Reason", "Upgrade"}
 }
 
 // stickyCookies are those by which load balancers find the instance that a client has used before.
@@ -322,10 +323,28 @@ func netKind(err error) Kind {
 	if errors.Is(err, gzip.ErrHeader) || errors.Is(err, gzip.ErrChecksum) {
 		return KindContent
 	}
-	if errors.Is(err, errHTTP2) || strings.Contains(err.Error(), "malformed HTTP") { // net/http has no type for it
+	if errors.Is(err, errHTTP2) || strings.Contains(err.Error(), "malformed HTTP") || brokenHTTP(err) { // net/http has no type for it
 		return KindNotHTTP
 	}
 	return KindSevered
+}
+
+// brokenHTTP reports whether an answer breaks the rules of HTTP: it would be no other if it were asked for again.
+func brokenHTTP(err error) bool {
+	if _, ok := errors.AsType[textproto.ProtocolError](err); ok {
+		return true
+	}
+	for _, text := range []string{"multiple Content-Length headers", "bad Content-Length", "unsupported transfer encoding", "invalid byte in chunk length", "malformed chunked encoding"} {
+		if strings.Contains(err.Error(), text) {
+			return true
+		}
+	}
+	return false
+}
+
+// BreaksHTTP reports whether an answer was HTTP, and not as it has to be: a header that is none, two lengths.
+func BreaksHTTP(err error) bool {
+	return brokenHTTP(err) && !strings.Contains(err.Error(), "malformed HTTP")
 }
 
 func isTLS(err error) bool {

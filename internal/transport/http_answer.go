@@ -13,6 +13,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/mcpctl/mcpctl/internal/rawjson"
 )
 
 // pendingCall is a request whose response has not come.
@@ -170,9 +172,14 @@ func (x *roundTrip) wholeAnswer(resp *http.Response) (*http.Response, error) {
 	}
 	if !found {
 		f := Fault{Kind: KindContent, Body: data}
-		if e, ok := parseEnvelope(trimMessage(data)); ok && e.isResponse() {
-			f.Err = fmt.Errorf("its id is %s, the request's is %s", cmp.Or(string(e.ID), "missing"), x.msg.ID)
-		} else {
+		switch e, ok := parseEnvelope(trimMessage(data)); {
+		case ok && e.isResponse() && len(e.ID) == 0:
+			f.Err = fmt.Errorf("it has no id, the request's is %s", x.msg.ID)
+		case ok && e.isResponse():
+			f.Err = fmt.Errorf("its id is %s, the request's is %s", e.ID, x.msg.ID)
+		case ok && e.Method == x.msg.Method && e.id() == x.msg.id():
+			f.Err = errors.New("the request itself came back")
+		default:
 			f.Err = whatIsWrong(data)
 		}
 		return nil, x.fail(x.evidence(resp, f))
@@ -291,12 +298,16 @@ type droppedEvent struct {
 
 // or returns d, or an event if there is no d. One that looks like a message counts more than a ping.
 func (d *droppedEvent) or(ev sseEvent) *droppedEvent {
-	message := func(data []byte) bool { return bytes.Contains(data, []byte(`"jsonrpc"`)) }
-	if d != nil && (message(d.data) || !message(ev.data)) {
+	if d != nil && (d.meant() || !meant(ev.data)) {
 		return d
 	}
 	return &droppedEvent{ev.name, bytes.Clone(ev.data[:min(len(ev.data), errorBody)])}
 }
+
+// meant reports whether data is meant as a message, perhaps in another encoding: the word stands in it.
+func meant(data []byte) bool { return bytes.Contains(data, []byte("jsonrpc")) }
+
+func (d *droppedEvent) meant() bool { return meant(d.data) }
 
 // why says why there is no response in a stream that has ended, and shows what is there; nil if nothing came that could be
 // meant as one. ignored is the first line that is no field of an event.
@@ -308,13 +319,18 @@ func (d *droppedEvent) why(ignored []byte) (shown []byte, err error) {
 		}
 		return nil, nil
 	}
-	if !bytes.Contains(d.data, []byte(`"jsonrpc"`)) {
-		switch {
+	if begins := string(trimMessage(d.data)); (begins == "{" || begins == "[") && meant(ignored) {
+		return cut(append(d.data, ignored...)), errors.New("the stream ended before the response: each line of an event has to begin with data:, and the message goes on without it")
+	}
+	if !d.meant() {
+		switch text := trimMessage(d.data); {
 		case strings.Contains(strings.ToLower(d.name), "error"):
 			return cut(d.data), fmt.Errorf("the stream ended before the response, and an event of the name %.40q came in its place", d.name)
-		case len(trimMessage(d.data)) > 0 && trimMessage(d.data)[0] == '{' && cutShort(d.data) && bytes.HasPrefix(bytes.TrimSpace(ignored), []byte(`"`)):
+		case len(text) > 0 && text[0] == '{' && cutShort(d.data) && bytes.HasPrefix(bytes.TrimSpace(ignored), []byte(`"`)):
 			return cut(slices.Concat(d.data, []byte("\n"), ignored)),
 				errors.New(`the stream ended before the response: its event goes on over several lines, and "data:" stands before the first one only`)
+		case rawjson.Get(text, "error") != nil || rawjson.Get(text, "detail") != nil:
+			return cut(d.data), errors.New("the stream ended before the response, and its event is no message")
 		}
 		return nil, nil
 	}

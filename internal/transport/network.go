@@ -257,6 +257,9 @@ func (w *wire) fault(err error, way *progress, target string) (f Fault, unread b
 		f.Method, f.URL = http.MethodConnect, refusal.target
 		f.Status, f.RetryAfter, f.HasRetryAfter = refusal.status, refusal.retryAfter, refusal.hasRetry
 		return say(KindProxy, "%s", w.refusal(refusal.status, refusal.challenge, refusal.target))
+	case f.Kind == KindNotHTTP && BreaksHTTP(err):
+		_, what, _ := strings.Cut(err.Error(), "transport connection broken: ")
+		return say(KindNotHTTP, "the answer breaks the rules of HTTP: %s", cmp.Or(what, err.Error()))
 	case f.Kind == KindNotHTTP && w.answered.Load():
 		// It has spoken HTTP before, and will not have unlearned it: the connection broke within the status line.
 		return say(KindSevered, "the connection broke at the beginning of the answer: %s", netText(err))

@@ -2,6 +2,7 @@ package transport
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -23,6 +24,10 @@ func whatIsWrong(text []byte) error {
 	}
 	value, rest, ok := rawjson.Next(text)
 	switch {
+	case bytes.HasPrefix(text, []byte("\x1f\x8b")):
+		return errors.New("it is compressed with gzip, and no Content-Encoding says so")
+	case Wide(string(text)):
+		return errors.New("it is UTF-16, and JSON has to be UTF-8")
 	case bytes.HasPrefix(text, []byte("event:")) || bytes.HasPrefix(text, []byte("data:")):
 		return errors.New("it is a stream of events, and has to say so: Content-Type: text/event-stream")
 	case bytes.HasPrefix(text, []byte("\x1f\x8b")):
@@ -95,7 +100,7 @@ func wrongMembers(object []byte) error {
 				return errors.New(`the message is the text in the member "body": a gateway passes on as it is what a function returned for it`)
 			}
 		}
-		return enclosed(object)
+		return cmp.Or(enclosed(object), unwrapped(object))
 	case method && (result || failure):
 		return errors.New(`it is a request and a response in one: it has the member "method", too`)
 	case !method && !result && !failure:
@@ -113,6 +118,26 @@ func enclosed(object []byte) (err error) {
 		}
 	})
 	return err
+}
+
+// unwrapped says of an object that it is a result without its message, or a message whose members have other names; nil if it
+// is neither.
+func unwrapped(object []byte) error {
+	var version string
+	keys := map[string]bool{}
+	rawjson.Object(object, func(key string, value []byte) {
+		if version == "" && strings.EqualFold(key, "jsonrpc") && string(value) == `"2.0"` {
+			version = key
+		}
+		keys[key] = keys[key] || len(value) > 0 && (value[0] == '[' || key == "protocolVersion")
+	})
+	switch {
+	case version != "":
+		return fmt.Errorf(`the names of its members are written otherwise: %q in place of "jsonrpc"`, version)
+	case keys["protocolVersion"], keys["tools"], keys["content"], keys["resources"], keys["prompts"]:
+		return errors.New(`it is a result alone: the message around it is missing, with "jsonrpc", "id" and "result"`)
+	}
+	return nil
 }
 
 // messageIn finds a JSON-RPC message within a line that holds other text, too.

@@ -106,7 +106,7 @@ func (t *Target) refusal(ctx context.Context, f Finding) Finding {
 		f.Fix = t.loginLine()
 	case otherScheme(a) != "":
 		f.Message = fmt.Sprintf("the server wants %s authorization: HTTP 401, and none was sent", otherScheme(a))
-		f.Fix = fmt.Sprintf("give it what the scheme wants: --header 'Authorization: %s ${CREDENTIAL}'", otherScheme(a))
+		f.Fix = "give it what the scheme wants: " + a.Challenges[0].Flag()
 	default:
 		sent := "no token was sent"
 		f.Fix = "send it in a header: --header 'Authorization: Bearer ${TOKEN}'"

@@ -26,7 +26,10 @@ const (
 	hintRefuse = "the server refuses the authorization that it got: check that the token is right and has not expired"
 	hintLogin  = "a login page is in front of the server: send a token with --header 'Authorization: Bearer ${TOKEN}', or bypass the page"
 	hintHost   = "the server, or a proxy, accepts only certain host names or origins: use one of them in the URL"
+	hintOrigin = "the server wants a header Origin, which only browsers send by themselves: --header 'Origin: URL'"
 	hintAccept = "leave out the header Accept: mcpctl sends the right one by itself"
+	hintType   = "leave out the header Content-Type: mcpctl sends the right one by itself"
+	hintGone   = "the address is not in use any more: ask whoever runs the server for the new one"
 	// hintForwarded is for servers that write addresses with http although they are reached by https.
 	hintForwarded = "let the server know that TLS ends before it: X-Forwarded-Proto from the proxy, and trust in it (uvicorn: FORWARDED_ALLOW_IPS)"
 )
@@ -34,8 +37,11 @@ const (
 // loginWords are those of pages that want a person to log in.
 var loginWords = lazily(`(?i)\b(sign[ -]?in|log[ -]?in|login|sso|single sign-on|authenticate)\b`)
 
+// originWords are those of refusals that miss the header Origin.
+var originWords = lazily(`(?i)\bmissing (an? |the )?origin( header)?\b|\bno origin header\b|\borigin( header)? (is |was )?(required|missing)\b`)
+
 // hostWords are those of refusals that are about the Host or Origin header.
-var hostWords = lazily(`(?i)\b(invalid|allowed|unknown|untrusted|bad) (host|origin)\b|\bblocked hosts?:|\b(host|origin) header (is )?(required|missing)\b|` +
+var hostWords = lazily(`(?i)\b(invalid|allowed|unknown|untrusted|bad|blocked) (http_?)?(host|origin)s?\b|\bblocked hosts?:|\b(host|origin) header (is )?(required|missing)\b|` + originWords().String()[len("(?i)"):] + `|` +
 	`\b(host|origin)( header)?( \(?["'][^"']{1,100}["']\)?)? (is |was )?not (allowed|permitted|trusted|in )`)
 
 // loginPlaces are addresses to which those are sent who have to log in.
@@ -114,6 +120,8 @@ func (o *opening) explain(ctx context.Context, e *Error) {
 			e.Hint = hintHTTPS
 		case transport.SpeaksHTTP2(f.Err):
 			e.Hint = "MCP clients speak HTTP/1.1, and HTTP/2 with TLS only: use the port for HTTP, or let the server speak HTTP/1.1, too"
+		case transport.BreaksHTTP(f.Err):
+			e.Hint = "correct what the server sends, or what a proxy before it makes of that"
 		}
 	case transport.KindExit:
 		e.Hint = "run the command by hand to see what it says"
@@ -198,12 +206,23 @@ func loopback(host string) bool {
 
 func (o *opening) explainStatus(e *Error, f *transport.Fault) {
 	hint := statusHint(f)
-	accepts := slices.ContainsFunc(slices.Collect(maps.Keys(o.server.Headers)), func(name string) bool { return strings.EqualFold(name, "Accept") })
+	sends := func(header string) bool {
+		return slices.ContainsFunc(slices.Collect(maps.Keys(o.server.Headers)), func(name string) bool { return strings.EqualFold(name, header) })
+	}
 	switch {
 	case hint != "":
 		e.Hint = hint
-	case f.Status == http.StatusNotAcceptable && accepts:
+	case f.Status == http.StatusNotAcceptable && sends("Accept"):
 		e.Hint = hintAccept
+	case f.Status == http.StatusUnsupportedMediaType && sends("Content-Type"):
+		e.Hint = hintType
+	case f.Status == http.StatusGone && e.kind != kindExpired:
+		e.Hint = hintGone
+	case f.Status == http.StatusBadRequest && e.Phase == initializedMethod && versionWords().Match(f.Body):
+		e.Message = "the server refuses in the header MCP-Protocol-Version the version that it chose itself: " + e.Message
+		e.Hint = "until the server is corrected, ask for an older version: --protocol 2025-06-18"
+	case originWords().Match(f.Body):
+		e.Hint = hintOrigin
 	case hostWords().Match(f.Body):
 		e.Hint = hintHost
 	case e.Phase == initializedMethod && e.kind != kindExpired && versionWords().Match(f.Body):

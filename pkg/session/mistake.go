@@ -47,6 +47,11 @@ var mistakes = sync.OnceValue(func() []mistake {
 			do:    "hand its lifespan to the app around it: lifespan=mcp_app.lifespan, or session_manager.run() in its own",
 		},
 		{
+			id: "legacy-post", text: lazily(`"query"\s*,\s*"session_?[iI]d"|^session_id is required|Missing sessionId(?: query)? parameter`), opening: true,
+			means: "the older HTTP with SSE transport takes messages at this address, once a stream has been opened at another",
+			do:    "use the address of the stream, which often ends with /sse",
+		},
+		{
 			id: "uvicorn", text: lazily(`(?s)^Internal Server Error\s.*\bServer: uvicorn`), opening: true,
 			do: `see the server's log; if it says "Task group is not initialized", the MCP app is mounted in another, which needs its lifespan: lifespan=mcp_app.lifespan`,
 		},

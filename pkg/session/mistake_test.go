@@ -30,6 +30,9 @@ func TestMistakes(t *testing.T) {
 		"a trace":                 {status(500, "RuntimeError: Task group is not initialized. Make sure to use run()."), false, "lifespan"},
 		"a server behind its log": {status(500, "Internal Server Error", "Server: uvicorn"), false, "uvicorn"},
 		"the same later":          {status(500, "Internal Server Error", "Server: uvicorn"), true, ""},
+		"a post without a stream": {status(422, `{"detail":[{"type":"missing","loc":["query","session_id"],"msg":"Field required"}]}`), false, "legacy-post"},
+		"the same, in words":      {status(400, "session_id is required"), false, "legacy-post"},
+		"a tool's own query":      {status(422, `{"detail":[{"loc":["query","session_id"]}]}`), true, ""},
 		"another server":          {status(500, "Internal Server Error", "Server: nginx"), false, ""},
 	} {
 		t.Run(name, func(t *testing.T) {

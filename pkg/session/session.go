@@ -547,6 +547,10 @@ func (s *Session) List(ctx context.Context, method string) (List, error) {
 		result, err := s.Raw(ctx, method, params)
 		if err != nil {
 			var e *Error
+			if errors.As(err, &e) && list.Pages > 0 {
+				cursor, _ := params.(map[string]string)
+				e.laterPage(list, cursor["cursor"])
+			}
 			if errors.As(err, &e) && e.RPC != nil && e.RPC.Code == codeMethodNotFound && e.kind == kindAnswered && len(seen) == 0 {
 				list.Unsupported = true
 				return list, nil
@@ -586,6 +590,21 @@ func (s *Session) List(ctx context.Context, method string) (List, error) {
 	list.odd(fmt.Sprintf("%s: more than %d pages", method, maxPages))
 	list.Incomplete = true
 	return list, nil
+}
+
+// laterPage says of the failure of a list that it was not the first page which failed.
+func (e *Error) laterPage(list List, cursor string) {
+	came := fmt.Sprintf("%d entries had come, page by page (%d)", len(list.Items), list.Pages)
+	if e.kind == kindTimeout && e.Limit != nil {
+		e.Message = fmt.Sprintf("the whole list did not come within %s: %s, and the last page named another (nextCursor)", e.Limit, came)
+		e.Hint = fmt.Sprintf("if that has no end: the server has to leave nextCursor out on the last page; else raise the limit with %s", e.Limit.Flag())
+		return
+	}
+	e.Message = fmt.Sprintf("page %d, with the cursor %.40q that the server had named: %s", list.Pages+1, cursor, e.Message)
+	e.Evidence = append(e.Evidence, came)
+	if e.kind == kindAnswered && e.Hint == "" {
+		e.Hint = "the server has to take each nextCursor that it gives, also when another of its instances gave it"
+	}
 }
 
 // odd notes a problem with the pages.

@@ -123,6 +123,28 @@ var strangers = sync.OnceValue(func() []stranger {
 			do:     "check the URL: the stage and the path of the endpoint belong to it", refusal: true,
 		},
 		{
+			id: "api-gateway-key", about: "a key that AWS API Gateway wants",
+			status: []int{http.StatusForbidden},
+			text:   lazily(`(?i)x-amzn-errortype: ForbiddenException`),
+			means:  "AWS API Gateway answers before the server, and refuses",
+			do:     "give it its key: --header 'x-api-key: ${KEY}'; with the right one, see the policy of the API, and that the path belongs to it",
+		},
+		{
+			id: "aws-signature", about: "requests that AWS wants to be signed",
+			status: []int{http.StatusBadRequest, http.StatusUnauthorized, http.StatusForbidden},
+			text: lazily(`(?i)x-amzn-errortype: (?:\w*Signature\w*|UnrecognizedClient\w*|InvalidClientTokenId|MissingAuthenticationToken\w*)|` +
+				`request signature we calculated does not match|security token included in the request is invalid|Authorization header requires 'Credential'`),
+			means: "AWS answers before the server, and wants requests that are signed (SigV4), which no header can be",
+			do:    "let a proxy sign them, as a command: --stdio 'uvx mcp-proxy-for-aws@latest URL'", refusal: true,
+		},
+		{
+			id: "mesh-policy", about: "the policy of a service mesh",
+			status: []int{http.StatusForbidden},
+			text:   lazily(`^\s*RBAC: access denied`),
+			means:  "with these words Envoy, or Istio, refuses before the server",
+			do:     "allow it in the policy (AuthorizationPolicy), or send the token that the policy wants: --header 'Authorization: Bearer ${TOKEN}'",
+		},
+		{
 			id: "google-iam", about: "a service of Google Cloud that lets in whom it knows",
 			status: denied,
 			text:   lazily(`Your client does not have permission to get URL|Invalid IAP credentials`),
@@ -142,6 +164,39 @@ var strangers = sync.OnceValue(func() []stranger {
 			text:   lazily(`"message"\s*:\s*"Application not found"|DEPLOYMENT_NOT_FOUND|DEPLOYMENT_DISABLED|There's nothing here, yet|[Nn]o such app\b|NoSuchBucket`),
 			means:  "the host answers, and has no application at this address",
 			do:     "see that the application is deployed, and that the address is the one that the host gave it",
+		},
+		{
+			id: "payment", about: "a price that is to be paid",
+			status: []int{http.StatusPaymentRequired},
+			means:  "it wants to be paid",
+			do:     "see in the answer what it wants and to whom (x402), or look after the account there: mcpctl pays nothing, and sends what proves a payment with --header 'X-PAYMENT: ${PAYMENT}'", refusal: true,
+		},
+		{
+			id: "app-crashed", about: "a function, or a worker, that has crashed",
+			status: []int{http.StatusInternalServerError, http.StatusBadGateway, http.StatusServiceUnavailable},
+			text:   lazily(`FUNCTION_INVOCATION_FAILED|NO_RESPONSE_FROM_FUNCTION|"errorType"\s*:\s*"Runtime\.`),
+			means:  "the host answers: the function behind this address has crashed, or has used up what it may",
+			do:     "see its log at the host (vercel logs …)",
+		},
+		{
+			id: "no-upstream", about: "a proxy with nothing behind it",
+			status: []int{http.StatusBadGateway, http.StatusServiceUnavailable},
+			text:   lazily(`^\s*no healthy upstream|^\s*upstream connect error|"message"\s*:\s*"Application failed to respond"|No server is available to handle this request`),
+			means:  "a proxy answers, and has no server behind it that works",
+			do:     "see that the server runs, and that it listens where the proxy looks for it: on 0.0.0.0, and the port that the host gives it (PORT)",
+		},
+		{
+			id: "upgrade", about: "another protocol than HTTP",
+			status: []int{http.StatusUpgradeRequired},
+			means:  "another protocol is spoken there than MCP over HTTP (Upgrade)",
+			do:     "check the URL: an endpoint for WebSockets is none for MCP over HTTP, which often has a path of its own, such as /mcp",
+		},
+		{
+			id: "file-server", about: "a server of files",
+			status: []int{http.StatusNotImplemented},
+			text:   lazily(`Unsupported method \('POST'\)`),
+			means:  "a server of files answers, which knows no POST (python -m http.server)",
+			do:     "check the port in the URL: the MCP server is another one",
 		},
 		{
 			id: "app-stopped", about: "an application that its host has stopped",
