@@ -244,7 +244,7 @@ func sseFaults() []faultCase {
 			do: " --connect-timeout 2s", class: "timeout", limit: 2 * time.Second,
 			says: []string{`the POST was accepted, and no answer came on the event stream within connect_timeout 2s`, `proxy_buffering off`},
 		})},
-		{name: "sse-data-once", runs: alike(faultRun{class: "protocol", says: []string{`goes on over several lines`, `"data:" stands before the first one only`}})},
+		{name: "sse-data-once", runs: alike(faultRun{class: "protocol", says: []string{`each line of an event has to begin with data:, and the message goes on without it`}})},
 		{name: "sse-error-event", runs: []faultRun{
 			{do: list},
 			{

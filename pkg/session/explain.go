@@ -37,11 +37,13 @@ const (
 // loginWords are those of pages that want a person to log in.
 var loginWords = lazily(`(?i)\b(sign[ -]?in|log[ -]?in|login|sso|single sign-on|authenticate)\b`)
 
-// originWords are those of refusals that miss the header Origin.
-var originWords = lazily(`(?i)\bmissing (an? |the )?origin( header)?\b|\bno origin header\b|\borigin( header)? (is |was )?(required|missing)\b`)
+// originText matches the words of refusals that miss the header Origin.
+const originText = `\bmissing (an? |the )?origin( header)?\b|\bno origin header\b|\borigin( header)? (is |was )?(required|missing)\b`
+
+var originWords = lazily(`(?i)` + originText)
 
 // hostWords are those of refusals that are about the Host or Origin header.
-var hostWords = lazily(`(?i)\b(invalid|allowed|unknown|untrusted|bad|blocked) (http_?)?(host|origin)s?\b|\bblocked hosts?:|\b(host|origin) header (is )?(required|missing)\b|` + originWords().String()[len("(?i)"):] + `|` +
+var hostWords = lazily(`(?i)\b(invalid|allowed|unknown|untrusted|bad|blocked) (http_?)?(host|origin)s?\b|\bblocked hosts?:|\b(host|origin) header (is )?(required|missing)\b|` + originText + `|` +
 	`\b(host|origin)( header)?( \(?["'][^"']{1,100}["']\)?)? (is |was )?not (allowed|permitted|trusted|in )`)
 
 // loginPlaces are addresses to which those are sent who have to log in.
