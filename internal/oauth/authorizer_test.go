@@ -19,6 +19,7 @@ import (
 
 	"github.com/godbus/dbus/v5"
 
+	"github.com/mcpctl/mcpctl/internal/stopwatch"
 	"github.com/mcpctl/mcpctl/internal/transport"
 	"github.com/mcpctl/mcpctl/pkg/config"
 )
@@ -765,6 +766,33 @@ func TestNobodyComesBack(t *testing.T) {
 		if _, is, err := o.Store.LoadClient(t.Context(), s.issuer()); is != kept || err != nil {
 			t.Errorf("the client is kept: %t, want %t, %v", is, kept, err)
 		}
+	}
+}
+
+// TestALoginThatIsGivenUpWaitsForNobody shows that another mcpctl, at work on the client that is to be forgotten, does not put off
+// the end of a login.
+func TestALoginThatIsGivenUpWaitsForNobody(t *testing.T) {
+	t.Parallel()
+	s := startAuthServer(t)
+	o := s.options()
+	dir := t.TempDir()
+	o.Store = OpenStore(StoreOptions{Dir: dir, Kind: StoreFile})
+	if err := New(o).Login(t.Context(), nil); err != nil {
+		t.Fatal(err)
+	}
+	const long = 20 * time.Second
+	release, err := OpenStore(StoreOptions{Dir: dir, Kind: StoreFile}).hold(t.Context(), clientFile(s.issuer())+".write")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer release()
+	defer time.AfterFunc(long, release).Stop()
+	ctx, cancel := context.WithCancel(t.Context())
+	o.Person = &Person{Show: func(Asked) { cancel() }}
+	lap := stopwatch.Start(t)
+	wantError(t, New(o).Login(ctx, nil), Cancelled, StepBrowser)
+	if elapsed := lap.End(); elapsed > long/2 {
+		t.Errorf("it took %s", elapsed)
 	}
 }
 

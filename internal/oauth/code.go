@@ -34,7 +34,13 @@ func (a *Authorizer) withPerson(ctx context.Context, f *attempt, chain Chain, sc
 	if e, ok := errors.AsType[*Error](err); ok && who.reused && (forgotten(e) || e.Code == "invalid_scope" && !subset(scopes, who.client.Scopes)) {
 		// The authorization server may have forgotten the client. Then it shows a page of its own, and nobody comes back: a
 		// person who sees that page ends the login. Or it gives a client only the scopes that it has registered for.
-		if err := a.o.Store.DeleteClient(context.WithoutCancel(ctx), issuer); err == nil && (e.Hint == "" || e.Code == "invalid_scope") {
+		bound := keepBound // another mcpctl may be at work on the same client
+		if ctx.Err() != nil {
+			bound = grace
+		}
+		forget, cancel := context.WithTimeout(context.WithoutCancel(ctx), bound)
+		defer cancel()
+		if err := a.o.Store.DeleteClient(forget, issuer); err == nil && (e.Hint == "" || e.Code == "invalid_scope") {
 			e.Hint = "mcpctl registers anew at the next login: try once more"
 			if e.Reason == Cancelled {
 				e.Hint = "if the page in the browser did not know the client: the next login registers anew"

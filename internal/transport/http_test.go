@@ -128,6 +128,10 @@ func TestFaults(t *testing.T) {
 		"stream end":     {answer(200, "text/event-stream", ": nothing\n\n"), KindSevered, ""},
 		"reset":          {func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, KindSevered, "without an answer"},
 		"303":            {func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/other", http.StatusSeeOther) }, KindRedirect, "redirects to"},
+		"300": {func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, "/other", http.StatusMultipleChoices)
+		}, KindRedirect, "HTTP 300 redirects to"},
+		"304": {func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/other", http.StatusNotModified) }, KindRedirect, "HTTP 304 redirects to"},
 		"other origin": {func(w http.ResponseWriter, r *http.Request) {
 			http.Redirect(w, r, "http://localhost:1/", http.StatusTemporaryRedirect)
 		}, KindRedirect, "http://localhost:1/"},

@@ -23,10 +23,20 @@ func redirect(endpoint, from *url.URL, status int, location string, hop int) (*u
 	case hop >= maxRedirects:
 		f.Err = fmt.Errorf("the server redirects in circles: more than %d times, the last to %s", maxRedirects, f.Location)
 		return nil, f
-	case status == http.StatusSeeOther || !SameOrigin(next, endpoint):
+	case !Moves(status) || !SameOrigin(next, endpoint):
 		return nil, f
 	}
 	return next, nil
+}
+
+// Moves reports whether a status says that a request was not executed, and is to be made elsewhere. After 303, and whatever else
+// names a Location, it may have been. See RFC 9110, 15.4.
+func Moves(status int) bool {
+	switch status {
+	case http.StatusMovedPermanently, http.StatusFound, http.StatusTemporaryRedirect, http.StatusPermanentRedirect:
+		return true
+	}
+	return false
 }
 
 // bareURL returns the URL without what may be secret: query, fragment, user info.

@@ -643,7 +643,7 @@ func outcomeOf(k kind, st transport.ExchangeState) Outcome {
 		return OutcomeUnknown
 	}
 	switch status := st.Fault.Status; {
-	case status == http.StatusSeeOther || status == http.StatusRequestTimeout:
+	case status >= 300 && status < 400 && !transport.Moves(status), status == http.StatusRequestTimeout:
 		return OutcomeUnknown // it may have been executed
 	case status >= 300 && status < 500:
 		return OutcomeRefused

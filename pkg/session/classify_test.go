@@ -143,6 +143,8 @@ func examples() []example {
 		{"status", "408 may have been executed", on(status(http.StatusRequestTimeout, true, "")), ClassProtocol, false, false, false, OutcomeUnknown},
 		{"elsewhere", "a redirect", on(failed(transport.Fault{Kind: transport.KindRedirect, Status: 302, Written: true})), ClassProtocol, false, false, false, OutcomeRefused},
 		{"elsewhere", "303: the POST may have been executed", on(failed(transport.Fault{Kind: transport.KindRedirect, Status: 303, Written: true})), ClassProtocol, false, false, false, OutcomeUnknown},
+		{"elsewhere", "304, and others that do not say it was not: the POST may have been executed", on(failed(transport.Fault{Kind: transport.KindRedirect, Status: 304, Written: true})), ClassProtocol, false, false, false, OutcomeUnknown},
+		{"elsewhere", "307 to another origin", on(failed(transport.Fault{Kind: transport.KindRedirect, Status: 307, Written: true})), ClassProtocol, false, false, false, OutcomeRefused},
 		{"elsewhere", "a page while opening", opening(page), ClassConnect, false, false, false, ""},
 		{"content", "not JSON-RPC", on(failed(transport.Fault{Kind: transport.KindContent, Status: 200, Written: true})), ClassProtocol, false, false, false, OutcomeUnknown},
 		{"content", "not HTTP", opening(failed(transport.Fault{Kind: transport.KindNotHTTP, Written: true})), ClassProtocol, false, false, false, ""},

@@ -400,6 +400,7 @@ func TestAnswersThatLeaveItOpen(t *testing.T) {
 		class             Class
 	}{
 		"303":                           {303, "text/plain", "x", ClassUnknownOutcome},
+		"300":                           {300, "text/plain", "x", ClassUnknownOutcome},
 		"408":                           {408, "text/plain", "x", ClassUnknownOutcome},
 		"204":                           {204, "", "", ClassUnknownOutcome},
 		"202":                           {202, "", "", ClassUnknownOutcome},
@@ -424,7 +425,7 @@ func TestAnswersThatLeaveItOpen(t *testing.T) {
 				if c.contentType != "" {
 					w.Header().Set("Content-Type", c.contentType)
 				}
-				if c.status == http.StatusSeeOther {
+				if c.status == http.StatusSeeOther || c.status == http.StatusMultipleChoices {
 					w.Header().Set("Location", "/done")
 				}
 				w.WriteHeader(c.status)
