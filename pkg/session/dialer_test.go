@@ -201,7 +201,7 @@ func (r rawJSON) MarshalJSON() ([]byte, error) { return r, nil }
 // TestPF04SkipPreflight shows that with skip_preflight an answer is judged by its bytes, not by the type it claims.
 func TestPF04SkipPreflight(t *testing.T) {
 	r := newRestartable(t)
-	r.contentType = "text/html"
+	r.contentType, r.before = "text/html", "data: "
 	entry := r.entry()
 	if _, err := (&Dialer{}).Dial(t.Context(), entry); ClassOf(err) != ClassConnect {
 		t.Errorf("with preflight: %v", err)

@@ -44,3 +44,18 @@ func TestMistakes(t *testing.T) {
 		})
 	}
 }
+
+// TestALoginPageIsNoLostSession shows that a 404 of a page to which those are sent who have to log in says nothing of the session.
+func TestALoginPageIsNoLostSession(t *testing.T) {
+	t.Parallel()
+	gone := func(redirect string) *Error {
+		f := transport.Fault{Kind: transport.KindStatus, Status: 404, SessionID: true, Written: true, Redirect: redirect}
+		return classify(evidence{server: "s", method: "tools/call", opened: true, state: transport.ExchangeState{Fault: &f, SessionID: true}})
+	}
+	if e := gone("redirected (302) to https://a.example/login"); e.Class == ClassSession || e.Hint != hintLogin {
+		t.Errorf("class %s, hint %q", e.Class, e.Hint)
+	}
+	if e := gone("redirected (307) to https://a.example/mcp/"); e.Class != ClassSession {
+		t.Errorf("class %s, want that of a lost session", e.Class)
+	}
+}

@@ -169,6 +169,7 @@ type restartable struct {
 	hold     func(method string) // called before a request is answered, if not nil
 
 	contentType string
+	before      string // what stands before each result
 	refusal     string // the message of the JSON-RPC error that calls are answered with, "" for a result
 	broken      string // the method that is answered with 502
 	// handle answers a request in its own way, if it is not nil and returns true.
@@ -219,7 +220,7 @@ func (r *restartable) serve(w http.ResponseWriter, req *http.Request) {
 	}
 	reply := func(result string) {
 		w.Header().Set("Content-Type", r.contentType)
-		_, _ = fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"result":%s}`, msg.ID, result)
+		_, _ = fmt.Fprintf(w, `%s{"jsonrpc":"2.0","id":%s,"result":%s}`, r.before, msg.ID, result)
 	}
 	switch {
 	case req.Method == http.MethodDelete:
