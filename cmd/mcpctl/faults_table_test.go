@@ -230,6 +230,10 @@ func sseFaults() []faultCase {
 			do: " --connect-timeout 2s", class: "timeout", limit: 2 * time.Second,
 			says: []string{`the event stream opened, and named no endpoint within connect_timeout 2s`, `the first of the name "ping", and \d comments`, `proxy_buffering off`},
 		})},
+		{name: "sse-buffered", runs: alike(faultRun{
+			do: " --connect-timeout 2s", class: "timeout", limit: 2 * time.Second,
+			says: []string{`the GET for an event stream got no answer within connect_timeout 2s`, `as streamable HTTP: HTTP 405`, `proxy_buffering off`},
+		})},
 		{name: "sse-endpoint-elsewhere", runs: alike(faultRun{
 			do: " -H '{AUTHORIZATION}'", class: "connect",
 			says: []string{`names an endpoint at another origin: http://mcp-backend:8000/messages`, `{ORIGIN}/sse`, `address of the URL's own origin`},

@@ -134,13 +134,25 @@ func (o *opening) explainClosed(ctx context.Context, h *transport.HTTP, e *Error
 	}
 }
 
-// unannounced says of a limit that ran out that the stream of the older transport had opened, and never said where to POST.
-// See the MCP specification, 2024-11-05, "HTTP with SSE".
-func (o *opening) unannounced(e *Error, came string) {
-	e.Message = "the event stream opened, and named no endpoint" + strings.TrimPrefix(e.Message, "no answer")
-	e.Evidence = append(e.Evidence, came)
-	e.Hint = "an address of the older HTTP with SSE transport says first where to POST (event: endpoint): check the path, which often is /sse, " +
-		"and that no proxy holds events back (nginx: proxy_buffering off)"
+// hintSilence is the next step at a stream of the older transport that says nothing.
+const hintSilence = "an address of the older HTTP with SSE transport says first where to POST (event: endpoint): check the path, which often is /sse, " +
+	"and that no proxy holds events back (nginx: proxy_buffering off)"
+
+// explainSilence says of a limit that ran out that the stream of the older transport was asked for, and never said where to
+// POST. A proxy that holds back what it gets may hold back the headers, too. See the MCP specification, 2024-11-05, "HTTP with
+// SSE".
+func (o *opening) explainSilence(e *Error, h *transport.HTTP) {
+	came := h.Unannounced()
+	switch within := strings.TrimPrefix(e.Message, "no answer"); {
+	case came != "":
+		e.Message = "the event stream opened, and named no endpoint" + within
+		e.Evidence = append(e.Evidence, came)
+	case h.Unanswered():
+		e.Message = "the GET for an event stream got no answer" + within
+	default:
+		return
+	}
+	e.Hint = hintSilence
 	if o.server.Transport == config.TransportSSE {
 		e.Hint = "if the server speaks the newer transport at this address: --transport http; else " + e.Hint
 	}
