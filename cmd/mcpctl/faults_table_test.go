@@ -182,6 +182,14 @@ func httpStatusFaults() []faultCase {
 			class: "connect", says: []string{`the request carried Mcp-Session-Id, and the server saw none`, `Missing session ID`, `Mcp-Session-Id of requests`},
 			handshakes: 1, undeleted: true,
 		})},
+		{name: "gateway-keeps-session-id-node", runs: alike(faultRun{
+			class: "connect", says: []string{`wants a session id, and its answer to initialize gave none`, `Server not initialized`, `Mcp-Session-Id of answers`},
+			handshakes: 1, undeleted: true,
+		})},
+		{name: "gateway-drops-session-id-node", runs: alike(faultRun{
+			class: "session", says: []string{`Server not initialized`, `several instances`, `a proxy before it that does not pass on the header Mcp-Session-Id`},
+			handshakes: 2, undeleted: true,
+		})},
 		{name: "app-not-started", runs: alike(faultRun{class: "connect", says: []string{`HTTP 500`, `Server: uvicorn`, `lifespan=mcp_app\.lifespan`}})},
 		{name: "answer-on-get-stream", runs: alike(faultRun{
 			class: "protocol", says: []string{`tools/list: the answer is HTTP 202 without a body, which is for notifications`, `opened with GET`}, handshakes: 1,

@@ -202,7 +202,7 @@ func (o *opening) explainStatus(e *Error, f *transport.Fault) {
 		e.Hint = "the server has to accept " + initializedMethod + ", with 202 and no body"
 	case e.kind == kindExpired:
 		e.Hint = "the session was lost while it was being opened: several instances without shared sessions behind one address?"
-		if noSessionID().Match(f.Body) {
+		if slices.ContainsFunc(textsOf(f.Body), func(text string) bool { return noSessionID().MatchString(text) || wholeInitPhrase().MatchString(text) }) {
 			e.Hint += " Or a proxy before it that does not pass on the header Mcp-Session-Id?"
 		}
 	case f.Status == http.StatusNotFound || f.Status == http.StatusMethodNotAllowed:
