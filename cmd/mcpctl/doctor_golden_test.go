@@ -64,7 +64,7 @@ func findingRuns(c faultlab.Case) []findingRun {
 		plain.delay = 1500 * time.Millisecond
 	case "slow-start":
 		plain.delay = 2 * time.Second
-	case "init-never", "sse-no-endpoint", "sse-answer-held", "framing-input", "stdio-http-server", "stdio-buffered", "stdio-utf16":
+	case "init-never", "sse-no-endpoint", "sse-answer-held", "sse-buffered", "framing-input", "stdio-http-server", "stdio-buffered", "stdio-utf16":
 		return []findingRun{limited(" --connect-timeout 5s")}
 	case "list-never", "http-headers-stall", "http-429-long":
 		return []findingRun{limited(" --timeout 2s")}

@@ -189,6 +189,14 @@ func httpStatusFaults() []faultCase {
 			class: "connect", says: []string{`the request carried Mcp-Session-Id, and the server saw none`, `Missing session ID`, `Mcp-Session-Id of requests`},
 			handshakes: 1, undeleted: true,
 		})},
+		{name: "gateway-keeps-session-id-node", runs: alike(faultRun{
+			class: "connect", says: []string{`wants a session id, and its answer to initialize gave none`, `Server not initialized`, `Mcp-Session-Id of answers`},
+			handshakes: 1, undeleted: true,
+		})},
+		{name: "gateway-drops-session-id-node", runs: alike(faultRun{
+			class: "session", says: []string{`Server not initialized`, `several instances`, `a proxy before it that does not pass on the header Mcp-Session-Id`},
+			handshakes: 2, undeleted: true,
+		})},
 		{name: "app-not-started", runs: alike(faultRun{class: "connect", says: []string{`HTTP 500`, `Server: uvicorn`, `lifespan=mcp_app\.lifespan`}})},
 		{name: "answer-on-get-stream", runs: alike(faultRun{
 			class: "protocol", says: []string{`tools/list: the answer is HTTP 202 without a body, which is for notifications`, `opened with GET`}, handshakes: 1,
@@ -252,6 +260,10 @@ func sseFaults() []faultCase {
 				says: []string{`an event of the name "error" came in its place`, `upstream is overloaded`, `not repeated`},
 			},
 		}},
+		{name: "sse-buffered", runs: alike(faultRun{
+			do: " --connect-timeout 2s", class: "timeout", limit: 2 * time.Second,
+			says: []string{`the GET for an event stream got no answer within connect_timeout 2s`, `as streamable HTTP: HTTP 405`, `proxy_buffering off`},
+		})},
 		{name: "sse-endpoint-elsewhere", runs: alike(faultRun{
 			do: " -H '{AUTHORIZATION}'", class: "connect",
 			says: []string{`names an endpoint at another origin: http://mcp-backend:8000/messages`, `{ORIGIN}/sse`, `address of the URL's own origin`},

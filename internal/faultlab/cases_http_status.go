@@ -544,6 +544,38 @@ func httpStatusCases() []Case {
 			check: check{want: `init 200 .*mcp-session-id="sess-1-.*note 400 .*Missing session ID`},
 		},
 		{
+			ID: "CASE-471", Name: "gateway-keeps-session-id-node", Area: "http-status", Over: HTTP, Level: 2,
+			Title:   "The same before a server that takes what has no id for a new session",
+			Source:  "modelcontextprotocol/typescript-sdk#412",
+			Symptom: `"Bad Request: Server not initialized", right after initialize.`,
+			Cause:   `As in "Proxy that drops Mcp-Session-Id from the answers"; the server makes a new transport for each request without an id.`,
+			Repro: `Healthy, but no answer has the header Mcp-Session-Id. Without it a request gets 400, error -32000
+			"Bad Request: Server not initialized".`,
+			Right: "The same: the words are about a missing id, not about the handshake.",
+			Exit:  "connect, protocol or session with that sentence.",
+			http: httpFault{request: wantsHandshake, reply: func(x *exchange, frame string) {
+				x.w.Header().Del("Mcp-Session-Id")
+				x.json(http.StatusOK, frame)
+			}},
+			check: check{want: `init 200 ct="application/json" body=.*note 400 .*Server not initialized`},
+		},
+		{
+			ID: "CASE-472", Name: "gateway-drops-session-id-node", Area: "http-status", Over: HTTP, Level: 2,
+			Title:   "The same, with the header dropped from the requests",
+			Source:  "modelcontextprotocol/typescript-sdk#412",
+			Symptom: `"Bad Request: Server not initialized", although the client sends an id.`,
+			Cause:   `As in "Proxy that drops Mcp-Session-Id from the requests".`,
+			Repro:   `Healthy, but requests reach the server without Mcp-Session-Id: 400, error -32000 "Bad Request: Server not initialized".`,
+			Right: `Names the proxy that drops the header beside several instances; doctor, which sees that no request
+			is ever accepted, does not blame several instances.`,
+			Exit: "session with that sentence.",
+			http: httpFault{request: func(x *exchange) bool {
+				x.r.Header.Del("Mcp-Session-Id")
+				return wantsHandshake(x)
+			}},
+			check: check{want: `init 200 .*mcp-session-id="sess-1-.*note 400 .*Server not initialized`},
+		},
+		{
 			ID: "CASE-460", Name: "app-not-started", Area: "http-status", Over: HTTP, Level: 2,
 			Title:   "500 from a mounted app whose lifespan never ran",
 			Source:  "modelcontextprotocol/python-sdk#1716; PrefectHQ/fastmcp#518; OpenOSINT/OpenOSINT#41",
@@ -576,10 +608,20 @@ func httpStatusCases() []Case {
 
 // wantsSession refuses a POST without a session id, in the words of the Python SDK.
 func wantsSession(x *exchange) bool {
+	return x.wants(errorFrame(`"server-error"`, codeInvalidRequest, "Bad Request: Missing session ID"))
+}
+
+// wantsHandshake does so in the words of the TypeScript SDK for a transport that has seen no handshake.
+func wantsHandshake(x *exchange) bool {
+	return x.wants(errorFrame("null", -32000, "Bad Request: Server not initialized"))
+}
+
+// wants refuses a POST without a session id.
+func (x *exchange) wants(refusal string) bool {
 	if x.r.Method != http.MethodPost || x.rpc() == "initialize" || x.sessionID() != "" {
 		return false
 	}
-	x.json(http.StatusBadRequest, errorFrame(`"server-error"`, codeInvalidRequest, "Bad Request: Missing session ID"))
+	x.json(http.StatusBadRequest, refusal)
 	return true
 }
 

@@ -237,6 +237,27 @@ func sseCases() []Case {
 			},
 		},
 		{
+			ID: "CASE-470", Name: "sse-buffered", Area: "sse", Over: HTTP, Level: 2,
+			Title:   "Old HTTP+SSE server behind a proxy that holds back what it gets",
+			Source:  "antvis/mcp-server-chart#60",
+			Symptom: "The client hangs until its limit; without the proxy all is well.",
+			Cause:   "The proxy collects the answer until its buffer is full, or the server has ended it: event streams do neither.",
+			Repro:   "POST /sse: 405. GET /sse is never answered, not even with headers.",
+			Right:   "Gives up in time, says that the stream got no answer, that the server is one of the older transport, and names the buffer of the proxy.",
+			Exit:    "timeout, with that sentence.",
+			http: httpFault{path: "/sse", request: func(x *exchange) bool {
+				if x.r.Method == http.MethodGet && x.r.URL.Path == "/sse" {
+					x.hold()
+					return true
+				}
+				return legacyServer{}.answer(x)
+			}},
+			check: check{
+				want:  `post 405.*get ERR .*deadline`,
+				drive: (*httpProbe).legacy,
+			},
+		},
+		{
 			ID: "CASE-443", Name: "sse-endpoint-elsewhere", Area: "sse", Over: HTTP, Level: 2,
 			Title:   "Endpoint event that names an internal address",
 			Source:  "modelcontextprotocol/python-sdk#965; heymrun/heym#78",

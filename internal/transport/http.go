@@ -433,6 +433,7 @@ func (x *roundTrip) send(ctx context.Context, req *http.Request, body []byte) (*
 		resp, err := x.h.base.RoundTrip(r.WithContext(watched))
 		x.fault.Written = x.fault.Written || probe.written()
 		if err != nil {
+			x.h.unanswered(req, x.fault.Written)
 			trace.Event("no answer after %s: %v", time.Since(begin).Round(time.Millisecond), plainNetError(err))
 			if stale < maxStale && x.way.reused && !x.fault.Written && ctx.Err() == nil {
 				stale++ // the server had closed an idle connection: nothing was written

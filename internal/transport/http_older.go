@@ -13,7 +13,9 @@ import (
 
 // legacyStream is what is known of the stream of the legacy transport.
 type legacyStream struct {
-	opened bool
+	// unanswered is set when it was asked for, and not even the headers of an answer came.
+	unanswered bool
+	opened     bool
 	// endpoint is set when the stream has said where to POST.
 	endpoint bool
 	// others counts the events that came before that, and other is the name of the first.
@@ -30,6 +32,20 @@ func (h *HTTP) Taken() bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.stream.taken
+}
+
+// unanswered notes that a request got no answer, if it was the one for the stream of the legacy transport.
+func (h *HTTP) unanswered(req *http.Request, written bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.stream.unanswered = h.opts.Legacy && req.Method == http.MethodGet && written
+}
+
+// Unanswered reports whether the stream of the legacy transport was asked for, and not even the headers of an answer came.
+func (h *HTTP) Unanswered() bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.stream.unanswered
 }
 
 // Unannounced says what came on the stream of the legacy transport in place of the event that names the endpoint, "" if that

@@ -214,14 +214,20 @@ func (t *Target) scattered(ctx context.Context) Finding {
 	limit := session.LimitsFor(t.expanded).Connect.Value
 	ctx, cancel := context.WithTimeout(ctx, min(limit, 2*visitTime)) // they are made one after the other
 	defer cancel()
-	own := lostInOpening(failure(t.openErr))
+	opening := failure(t.openErr)
 	replies, _ := t.dialer().Scatter(ctx, t.expanded, t.connections()) // what there is tells enough
 	d := disperse(true, replies, make([]error, len(replies)))
-	if d.lost == 0 || d.lost == d.n {
-		return own
+	switch {
+	case d.lost == 0:
+		return lostInOpening(opening)
+	case d.lost == d.n:
+		opening.Message = fmt.Sprintf("the session that initialize gave is known to none of %d further requests: %s", d.n, opening.Message)
+		opening.Fix = "let a proxy before the server pass on the header Mcp-Session-Id of requests, and the server keep a session for longer than " +
+			"the request that opens it"
+		return opening
 	}
 	f := d.finding()
-	f.Detail = own.Message
+	f.Detail = lostInOpening(opening).Message
 	return f
 }
 

@@ -348,7 +348,8 @@ func (ev evidence) sort() seen {
 	for _, text := range texts {
 		s.lost = s.lost || ev.saysLost(text, s.fault.SessionID)
 		s.perhaps = s.perhaps || s.fault.SessionID && sessionPhrases().MatchString(text)
-		s.wantsID = s.wantsID || s.status == http.StatusBadRequest && noSessionID().MatchString(text)
+		s.wantsID = s.wantsID || s.status == http.StatusBadRequest && (noSessionID().MatchString(text) ||
+			s.method == initializedMethod && wholeInitPhrase().MatchString(text)) // it takes what has no id for a new session
 		s.missesID = s.missesID || s.status == http.StatusNotFound && !s.fault.SessionID && sessionPhrases().MatchString(text)
 	}
 	return s

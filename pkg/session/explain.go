@@ -157,13 +157,28 @@ func (o *opening) explainClosed(ctx context.Context, h *transport.HTTP, e *Error
 	}
 }
 
-// unannounced says of a limit that ran out that the stream of the older transport had opened, and never said where to POST.
-// See the MCP specification, 2024-11-05, "HTTP with SSE".
-func (o *opening) unannounced(e *Error, came string) {
-	e.Message = "the event stream opened, and named no endpoint" + strings.TrimPrefix(e.Message, "no answer")
-	e.Evidence = append(e.Evidence, came)
-	e.Hint = "an address of the older HTTP with SSE transport says first where to POST (event: endpoint): check the path, which often is /sse, " +
-		"and that no proxy holds events back (nginx: proxy_buffering off)"
+// hintSilence is the next step at a stream of the older transport that says nothing.
+const hintSilence = "an address of the older HTTP with SSE transport says first where to POST (event: endpoint): check the path, which often is /sse, " +
+	"and that no proxy holds events back (nginx: proxy_buffering off)"
+
+// explainSilence says of a limit that ran out that the stream of the older transport was asked for, and never said where to
+// POST. A proxy that holds back what it gets may hold back the headers, too. See the MCP specification, 2024-11-05, "HTTP with
+// SSE".
+func (o *opening) explainSilence(e *Error, h *transport.HTTP) {
+	came := h.Unannounced()
+	switch within := strings.TrimPrefix(e.Message, "no answer"); {
+	case came != "":
+		e.Message = "the event stream opened, and named no endpoint" + within
+		e.Evidence = append(e.Evidence, came)
+	case h.Unanswered():
+		e.Message = "the GET for an event stream got no answer" + within
+	case e.Phase == "initialize" && h.Taken():
+		o.unanswered(e)
+		return
+	default:
+		return
+	}
+	e.Hint = hintSilence
 	if o.server.Transport == config.TransportSSE {
 		e.Hint = "if the server speaks the newer transport at this address: --transport http; else " + e.Hint
 	}
@@ -234,7 +249,7 @@ func (o *opening) explainStatus(e *Error, f *transport.Fault) {
 		e.Hint = "the server has to accept " + initializedMethod + ", with 202 and no body"
 	case e.kind == kindExpired:
 		e.Hint = "the session was lost while it was being opened: several instances without shared sessions behind one address?"
-		if noSessionID().Match(f.Body) {
+		if slices.ContainsFunc(textsOf(f.Body), func(text string) bool { return noSessionID().MatchString(text) || wholeInitPhrase().MatchString(text) }) {
 			e.Hint += " Or a proxy before it that does not pass on the header Mcp-Session-Id?"
 		}
 	case f.Status == http.StatusNotFound || f.Status == http.StatusMethodNotAllowed || f.Status == http.StatusNotImplemented:
