@@ -423,6 +423,9 @@ func (x *roundTrip) send(ctx context.Context, req *http.Request, body []byte) (*
 				hop--
 				continue
 			}
+			if x.h.opts.Legacy && r.Method == http.MethodGet && probe.written() {
+				x.h.noteStream(func(s *legacyStream) { s.asked = true })
+			}
 			if x.way.reused && x.fault.Written && ctx.Err() == nil {
 				x.fault.Reused = true
 				x.h.Odd.note(OddReuse, "%s on a connection that had been used before: %v", cmp.Or(x.msg.Method, req.Method), plainNetError(err))
@@ -568,7 +571,11 @@ func (x *roundTrip) fail(f Fault) error {
 // answered with 404 reached nobody.
 func (x *roundTrip) behindProxy(ctx context.Context, req *http.Request, body []byte, resp *http.Response) (*http.Response, error) {
 	prefix := path.Dir(x.h.opts.Endpoint.Path)
-	if resp.StatusCode != http.StatusNotFound || prefix == "/" || prefix == "." || strings.HasPrefix(req.URL.Path, prefix+"/") {
+	if prefix == "/" || prefix == "." || strings.HasPrefix(req.URL.Path, prefix+"/") {
+		return resp, nil
+	}
+	x.h.noteStream(func(s *legacyStream) { s.outside, s.status = req.URL.Path, resp.StatusCode })
+	if resp.StatusCode != http.StatusNotFound {
 		return resp, nil
 	}
 	x.h.mu.Lock()

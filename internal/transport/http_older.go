@@ -13,7 +13,8 @@ import (
 
 // legacyStream is what is known of the stream of the legacy transport.
 type legacyStream struct {
-	opened bool
+	// asked is set when the request for the stream was sent and got no answer.
+	asked, opened bool
 	// endpoint is set when the stream has said where to POST.
 	endpoint bool
 	// others counts the events that came before that, and other is the name of the first.
@@ -21,6 +22,31 @@ type legacyStream struct {
 	other  string
 	// comments counts the comments before that.
 	comments int
+	// outside is the path of the last POST that was sent where the path of the stream does not begin, and status its answer's.
+	outside string
+	status  int
+}
+
+// noteStream changes what is known of the stream of the legacy transport.
+func (h *HTTP) noteStream(change func(*legacyStream)) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	change(&h.stream)
+}
+
+// Unopened reports whether the stream of the legacy transport was asked for, and not even its header came.
+func (h *HTTP) Unopened() bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.stream.asked && !h.stream.opened
+}
+
+// Outside returns the path to which the last message of the legacy transport was sent, and the status of the answer, if that
+// path is not below the one of the stream, as it is when a proxy before the server cuts a prefix off.
+func (h *HTTP) Outside() (path string, status int) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.stream.outside, h.stream.status
 }
 
 // Unannounced says what came on the stream of the legacy transport in place of the event that names the endpoint, "" if that
@@ -45,11 +71,7 @@ func (x *roundTrip) legacyStream(resp *http.Response) {
 	h := x.h
 	first := true
 	var body *sseBody
-	note := func(change func(*legacyStream)) {
-		h.mu.Lock()
-		defer h.mu.Unlock()
-		change(&h.stream)
-	}
+	note := h.noteStream
 	note(func(s *legacyStream) { s.opened = true })
 	onEvent := func(ev sseEvent) (sseEvent, bool, error) {
 		if first {

@@ -2,6 +2,8 @@ package probe
 
 import (
 	"context"
+	"errors"
+	"net/http"
 	"net/url"
 	"slices"
 	"strings"
@@ -53,6 +55,9 @@ func (t *Target) otherwise(ctx context.Context) string {
 // elsewhere returns the URL of the same origin at which an MCP server answers, "" if it is at none of the usual paths.
 // Sessions that are opened for that are ended again.
 func (t *Target) elsewhere(ctx context.Context) string {
+	if gatewayFailed(t.openErr) {
+		return ""
+	}
 	for _, other := range otherPaths(t.expanded.URL) {
 		server := t.expanded.Clone()
 		server.URL, server.ConnectTimeout, server.Wait = other, pathLimit, time.Nanosecond
@@ -63,9 +68,15 @@ func (t *Target) elsewhere(ctx context.Context) string {
 		if err == nil || session.ClassOf(err) == session.ClassAuth {
 			return other
 		}
-		if ctx.Err() != nil {
+		if ctx.Err() != nil || gatewayFailed(err) {
 			return ""
 		}
 	}
 	return ""
+}
+
+// gatewayFailed reports whether a proxy answered for a server that it does not reach: it reaches none by another path.
+func gatewayFailed(err error) bool {
+	e, ok := errors.AsType[*session.Error](err)
+	return ok && slices.Contains([]int{http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout}, e.Status)
 }

@@ -456,6 +456,7 @@ func (o *opening) openAs(ctx context.Context, known remembered) (*Session, *Erro
 		return s, nil
 	}
 	if second.Class == ClassTimeout || second.Class == ClassInterrupted {
+		second.Evidence = append(second.Evidence, "as streamable HTTP: "+err.Message)
 		return nil, second
 	}
 	if second.Class == ClassAuth && second.Status == http.StatusUnauthorized { // nobody guards what is not there
@@ -598,8 +599,8 @@ func (o *opening) openSSE(ctx context.Context) (*Session, *Error) {
 		err = classify(evidence{server: o.server.Name, method: "initialize", ctx: ended(ctx)})
 	}
 	if err != nil {
-		if came := h.Unannounced(); came != "" && err.kind == kindTimeout {
-			o.unannounced(err, came)
+		if err.kind == kindTimeout {
+			o.explainOlder(err, h)
 		}
 		cancel()
 		h.Close()

@@ -23,6 +23,7 @@ import (
 const (
 	hintPath   = "check the URL: the MCP endpoint often has a path of its own, such as /mcp"
 	hintToken  = "the server wants authorization: give it with --header 'Authorization: Bearer ${TOKEN}'"
+	hintRules  = "see the rules of the server, or of a proxy before it, for POST to this path: paths, methods, addresses; or it wants authorization: --header 'Authorization: Bearer ${TOKEN}'"
 	hintRefuse = "the server refuses the authorization that it got: check that the token is right and has not expired"
 	hintLogin  = "a login page is in front of the server: send a token with --header 'Authorization: Bearer ${TOKEN}', or bypass the page"
 	hintHost   = "the server, or a proxy, accepts only certain host names or origins: use one of them in the URL"
@@ -135,6 +136,24 @@ func (o *opening) explainClosed(ctx context.Context, h *transport.HTTP, e *Error
 	}
 }
 
+// explainOlder says of a limit that ran out how far the older transport had come.
+func (o *opening) explainOlder(e *Error, h *transport.HTTP) {
+	within := strings.TrimPrefix(e.Message, "no answer")
+	came := h.Unannounced()
+	outside, status := h.Outside()
+	switch {
+	case came != "":
+		o.unannounced(e, came)
+	case h.Unopened():
+		e.Message = "the event stream did not open" + within
+		e.Evidence = append(e.Evidence, "GET "+o.server.URL+" was sent, and nothing came back")
+		e.Hint = "suspect a proxy that holds events back (nginx: proxy_buffering off, or the header X-Accel-Buffering: no from the server), or see what the server is doing"
+	case outside != "":
+		e.Evidence = append(e.Evidence, fmt.Sprintf("the server announces %s, and a POST there got HTTP %d, and no answer on the stream", outside, status))
+		e.Hint = fmt.Sprintf("if a proxy cuts off the beginning of the path %s, let the server know (root_path, base URL), or let the proxy pass %s on, too", o.endpoint().Path, outside)
+	}
+}
+
 // unannounced says of a limit that ran out that the stream of the older transport had opened, and never said where to POST.
 // See the MCP specification, 2024-11-05, "HTTP with SSE".
 func (o *opening) unannounced(e *Error, came string) {
@@ -187,11 +206,15 @@ func (o *opening) explainStatus(e *Error, f *transport.Fault) {
 		e.Hint = hintAccept
 	case hostWords().Match(f.Body):
 		e.Hint = hintHost
+	case e.Phase == initializedMethod && f.Status == http.StatusBadRequest && !f.SessionID && f.RPCError != nil && wholeInitPhrase().MatchString(rpcError(f.RPCError).Message):
+		e.Evidence = append(e.Evidence, "the answer to initialize had no Mcp-Session-Id")
+		e.Hint = "the server does not know the session: let the proxy before it pass the header Mcp-Session-Id of answers on; without a proxy, " +
+			"it has to send one, or to do without sessions (stateless)"
 	case e.Phase == initializedMethod && e.kind != kindExpired:
 		e.Hint = "the server has to accept " + initializedMethod + ", with 202 and no body"
 	case e.kind == kindExpired:
 		e.Hint = "the session was lost while it was being opened: several instances without shared sessions behind one address?"
-		if noSessionID().Match(f.Body) {
+		if noSessionID().Match(f.Body) || f.RPCError != nil && wholeInitPhrase().MatchString(rpcError(f.RPCError).Message) {
 			e.Hint += " Or a proxy before it that does not pass on the header Mcp-Session-Id?"
 		}
 	case f.Status == http.StatusNotFound || f.Status == http.StatusMethodNotAllowed:
@@ -241,6 +264,9 @@ func (o *opening) explainAuth(ctx context.Context, e *Error, f *transport.Fault)
 		return // an authorizer has said why it got no other
 	case f.Status == http.StatusForbidden && authorized:
 		e.Hint = cmp.Or(e.Hint, "the server knows who asks, and refuses: ask for the right to use it")
+		return
+	case f.Status == http.StatusForbidden && f.IsPage():
+		e.Hint = cmp.Or(e.Hint, KeyHint(o.server.Headers, f), hintRules)
 		return
 	case f.Status == http.StatusForbidden:
 		e.Hint = cmp.Or(e.Hint, KeyHint(o.server.Headers, f), hintToken)
