@@ -1,6 +1,7 @@
 package session
 
 import (
+	"context"
 	"errors"
 	"io"
 	"net/http"
@@ -86,5 +87,38 @@ func TestBehindProxies(t *testing.T) {
 				t.Errorf("%v\nhint: %s\nevidence: %q", err, e.Hint, e.Evidence)
 			}
 		})
+	}
+}
+
+// TestCutTwice shows a proxy that ends the stream before the response, on a fresh session, too.
+func TestCutTwice(t *testing.T) {
+	t.Parallel()
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		switch {
+		case r.Method != http.MethodPost:
+			w.WriteHeader(http.StatusMethodNotAllowed)
+		case strings.Contains(string(body), `"initialize"`):
+			_, id, _ := strings.Cut(string(body), `"id":`)
+			id, _, _ = strings.Cut(id, ",")
+			w.Header().Set("Content-Type", "application/json")
+			_, _ = io.WriteString(w, `{"jsonrpc":"2.0","id":`+id+`,"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"1"}}}`)
+		case strings.Contains(string(body), `"tools/list"`):
+			w.Header().Set("Content-Type", "text/event-stream")
+			_, _ = io.WriteString(w, ": wait\n\n")
+		default:
+			w.WriteHeader(http.StatusAccepted)
+		}
+	}))
+	defer srv.Close()
+	s := NewSupervisor(&Dialer{}, config.Server{Name: "n", URL: srv.URL + "/mcp", Protocol: "2025-11-25", Enabled: true})
+	defer func() { _ = s.Close() }()
+	err := s.Do(t.Context(), Request{Name: "tools/list", Repeatable: true}, func(ctx context.Context, sess *Session) error {
+		_, err := sess.Raw(ctx, "tools/list", nil)
+		return err
+	})
+	e, ok := errors.AsType[*Error](err)
+	if !ok || !strings.Contains(e.Message, "failed again on a fresh session") || !strings.Contains(e.Hint, "proxy_read_timeout") {
+		t.Errorf("%v: %+v", err, e)
 	}
 }
