@@ -585,7 +585,11 @@ func (x *roundTrip) fail(f Fault) error {
 // answered with 404 reached nobody.
 func (x *roundTrip) behindProxy(ctx context.Context, req *http.Request, body []byte, resp *http.Response) (*http.Response, error) {
 	prefix := path.Dir(x.h.opts.Endpoint.Path)
-	if resp.StatusCode != http.StatusNotFound || prefix == "/" || prefix == "." || strings.HasPrefix(req.URL.Path, prefix+"/") {
+	if prefix == "/" || prefix == "." || strings.HasPrefix(req.URL.Path, prefix+"/") {
+		return resp, nil
+	}
+	x.h.noteStream(func(s *legacyStream) { s.outside, s.status = req.URL.Path, resp.StatusCode })
+	if resp.StatusCode != http.StatusNotFound {
 		return resp, nil
 	}
 	x.h.mu.Lock()

@@ -25,6 +25,16 @@ type legacyStream struct {
 	comments int
 	// taken is set when a POST of a request was accepted.
 	taken bool
+	// outside is the path of the last POST that was sent where the path of the stream does not begin, and status its answer's.
+	outside string
+	status  int
+}
+
+// noteStream changes what is known of the stream of the legacy transport.
+func (h *HTTP) noteStream(change func(*legacyStream)) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	change(&h.stream)
 }
 
 // Taken reports whether a request was accepted on the legacy transport: its response is to come on the stream.
@@ -46,6 +56,14 @@ func (h *HTTP) Unanswered() bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.stream.unanswered
+}
+
+// Outside returns the path to which the last message of the legacy transport was sent, and the status of the answer, if that
+// path is not below the one of the stream, as it is when a proxy before the server cuts a prefix off.
+func (h *HTTP) Outside() (path string, status int) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.stream.outside, h.stream.status
 }
 
 // Unannounced says what came on the stream of the legacy transport in place of the event that names the endpoint, "" if that
@@ -70,11 +88,7 @@ func (x *roundTrip) legacyStream(resp *http.Response) {
 	h := x.h
 	first := true
 	var body *sseBody
-	note := func(change func(*legacyStream)) {
-		h.mu.Lock()
-		defer h.mu.Unlock()
-		change(&h.stream)
-	}
+	note := h.noteStream
 	note(func(s *legacyStream) { s.opened = true })
 	onEvent := func(ev sseEvent) (sseEvent, bool, error) {
 		if first {

@@ -106,7 +106,10 @@ func (t *Target) refusal(ctx context.Context, f Finding) Finding {
 		f.Fix = t.loginLine()
 	case otherScheme(a) != "":
 		f.Message = fmt.Sprintf("the server wants %s authorization: HTTP 401, and none was sent", otherScheme(a))
-		f.Fix = "give it what the scheme wants: " + a.Challenges[0].Flag()
+		f.Fix = fmt.Sprintf("give it what the scheme wants: --header 'Authorization: %s ${CREDENTIAL}'", otherScheme(a))
+		if strings.EqualFold(otherScheme(a), "Basic") {
+			f.Fix += ", where CREDENTIAL is user:password in base64 (printf %s 'USER:PASSWORD' | base64)"
+		}
 	default:
 		sent := "no token was sent"
 		f.Fix = "send it in a header: --header 'Authorization: Bearer ${TOKEN}'"

@@ -3,6 +3,8 @@ package probe
 import (
 	"cmp"
 	"context"
+	"errors"
+	"net/http"
 	"net/url"
 	"path"
 	"slices"
@@ -64,6 +66,9 @@ func (t *Target) otherwise(ctx context.Context) string {
 func (t *Target) elsewhere(ctx context.Context) string {
 	ctx, cancel := context.WithTimeout(ctx, elsewhereLimit)
 	defer cancel()
+	if gatewayFailed(t.openErr) {
+		return ""
+	}
 	for _, other := range otherPaths(t.expanded.URL) {
 		server := t.expanded.Clone()
 		server.URL, server.ConnectTimeout, server.Wait = other, pathLimit, time.Nanosecond
@@ -75,7 +80,7 @@ func (t *Target) elsewhere(ctx context.Context) string {
 		if err == nil || session.ClassOf(err) == session.ClassAuth && usualEnd(other) {
 			return other
 		}
-		if ctx.Err() != nil {
+		if ctx.Err() != nil || gatewayFailed(err) {
 			return ""
 		}
 	}
@@ -86,4 +91,10 @@ func (t *Target) elsewhere(ctx context.Context) string {
 func usualEnd(raw string) bool {
 	raw = strings.TrimSuffix(raw, "/")
 	return strings.HasSuffix(raw, "/mcp") || strings.HasSuffix(raw, "/sse")
+}
+
+// gatewayFailed reports whether a proxy answered for a server that it does not reach: it reaches none by another path.
+func gatewayFailed(err error) bool {
+	e, ok := errors.AsType[*session.Error](err)
+	return ok && slices.Contains([]int{http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout}, e.Status)
 }

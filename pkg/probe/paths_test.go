@@ -1,26 +1,33 @@
-package probe
+package probe_test
 
 import (
-	"slices"
-	"strings"
+	"net/http"
+	"net/http/httptest"
+	"sync"
 	"testing"
+	"time"
+
+	"github.com/mcpctl/mcpctl/pkg/config"
+	"github.com/mcpctl/mcpctl/pkg/probe"
 )
 
-// TestOtherPaths: the endpoint is looked for at the usual places, and never twice at one, or where it was not found.
-func TestOtherPaths(t *testing.T) {
+// TestGatewayFailure shows a proxy that does not reach the server: it is not asked for other paths, which would take as long
+// again for each.
+func TestGatewayFailure(t *testing.T) {
 	t.Parallel()
-	for raw, want := range map[string]string{
-		"http://h":              "/mcp / /sse /mcp/",
-		"http://h/mcp":          "/mcp/mcp / /sse /mcp/sse /mcp/",
-		"http://h/sse":          "/mcp /sse/mcp / /sse/sse /mcp/",
-		"http://h/api/v1/tools": "/mcp /api/v1/tools/mcp /api/v1/mcp /api/v1 /sse /api/v1/tools/sse /api/v1/sse /mcp/ /",
-	} {
-		var got []string
-		for _, other := range otherPaths(raw) {
-			got = append(got, strings.TrimPrefix(other, "http://h"))
-		}
-		if !slices.Equal(got, strings.Fields(want)) {
-			t.Errorf("%s: got %q, want %q", raw, got, strings.Fields(want))
+	for _, status := range []int{http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout} {
+		var mu sync.Mutex
+		paths := map[string]bool{}
+		srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			mu.Lock()
+			paths[r.URL.Path] = true
+			mu.Unlock()
+			w.WriteHeader(status)
+		}))
+		report := probe.Run(t.Context(), &probe.Target{Server: config.Server{Name: "n", URL: srv.URL + "/mcp", ConnectTimeout: time.Second, Enabled: true}}, probe.Checks())
+		srv.Close()
+		if cause := report.Cause; cause == nil || cause.Check != "http.endpoint" || len(paths) != 1 {
+			t.Errorf("%d: %+v, asked for %v", status, cause, paths)
 		}
 	}
 }

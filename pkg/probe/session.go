@@ -16,7 +16,7 @@ const sessionOpenID = "session.open"
 func lostInOpening(f Finding) Finding {
 	if f.Class == string(session.ClassSession) {
 		f.Message = fmt.Sprintf("the same session was accepted by one request and rejected by the next (%s); several instances without shared sessions?", f.Message)
-		f.Fix = "let the instances behind the address share their sessions, or route each session to one of them"
+		f.Fix = "let the instances behind the address share their sessions, or route each session to one of them; and let a proxy before them pass the header Mcp-Session-Id of requests on"
 		if _, after, ok := strings.Cut(f.Detail, "Set-Cookie: "); ok {
 			name, _, _ := strings.Cut(after, "\n")
 			f.Fix += ": a load balancer finds the instance of a client by the cookie " + name + " here, and most MCP clients send no cookies back"

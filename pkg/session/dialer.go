@@ -459,9 +459,7 @@ func (o *opening) openAs(ctx context.Context, known remembered) (*Session, *Erro
 		return s, nil
 	}
 	if second.Class == ClassTimeout || second.Class == ClassInterrupted {
-		if second.Class == ClassTimeout {
-			second.Evidence = append(second.Evidence, "as streamable HTTP: "+err.Message)
-		}
+		second.Evidence = append(second.Evidence, "as streamable HTTP: "+err.Message)
 		return nil, second
 	}
 	if second.Class == ClassAuth && second.Status == http.StatusUnauthorized { // nobody guards what is not there

@@ -23,6 +23,7 @@ import (
 const (
 	hintPath   = "check the URL: the MCP endpoint often has a path of its own, such as /mcp"
 	hintToken  = "the server wants authorization: give it with --header 'Authorization: Bearer ${TOKEN}'"
+	hintRules  = "see the rules of the server, or of a proxy before it, for POST to this path: paths, methods, addresses; or it wants authorization: --header 'Authorization: Bearer ${TOKEN}'"
 	hintRefuse = "the server refuses the authorization that it got: check that the token is right and has not expired"
 	hintLogin  = "a login page is in front of the server: send a token with --header 'Authorization: Bearer ${TOKEN}', or bypass the page"
 	hintHost   = "the server, or a proxy, accepts only certain host names or origins: use one of them in the URL"
@@ -162,16 +163,21 @@ const hintSilence = "an address of the older HTTP with SSE transport says first 
 	"and that no proxy holds events back (nginx: proxy_buffering off)"
 
 // explainSilence says of a limit that ran out that the stream of the older transport was asked for, and never said where to
-// POST. A proxy that holds back what it gets may hold back the headers, too. See the MCP specification, 2024-11-05, "HTTP with
-// SSE".
+// POST, or how far it had come otherwise. A proxy that holds back what it gets may hold back the headers, too. See the MCP
+// specification, 2024-11-05, "HTTP with SSE".
 func (o *opening) explainSilence(e *Error, h *transport.HTTP) {
 	came := h.Unannounced()
+	outside, status := h.Outside()
 	switch within := strings.TrimPrefix(e.Message, "no answer"); {
 	case came != "":
 		e.Message = "the event stream opened, and named no endpoint" + within
 		e.Evidence = append(e.Evidence, came)
 	case h.Unanswered():
 		e.Message = "the GET for an event stream got no answer" + within
+	case outside != "":
+		e.Evidence = append(e.Evidence, fmt.Sprintf("the server announces %s, and a POST there got HTTP %d, and no answer on the stream", outside, status))
+		e.Hint = fmt.Sprintf("if a proxy cuts off the beginning of the path %s, let the server know (root_path, base URL), or let the proxy pass %s on, too", o.endpoint().Path, outside)
+		return
 	case e.Phase == "initialize" && h.Taken():
 		o.unanswered(e)
 		return
@@ -245,6 +251,10 @@ func (o *opening) explainStatus(e *Error, f *transport.Fault) {
 	case e.Phase == initializedMethod && e.kind != kindExpired && versionWords().Match(f.Body):
 		e.Hint = "the server refuses in the header MCP-Protocol-Version what it has just chosen in initialize: it, or a proxy before it, has to accept that; " +
 			"an older version may work: --protocol 2025-03-26"
+	case e.Phase == initializedMethod && f.Status == http.StatusBadRequest && !f.SessionID && f.RPCError != nil && wholeInitPhrase().MatchString(rpcError(f.RPCError).Message):
+		e.Evidence = append(e.Evidence, "the answer to initialize had no Mcp-Session-Id")
+		e.Hint = "the server does not know the session: let the proxy before it pass the header Mcp-Session-Id of answers on; without a proxy, " +
+			"it has to send one, or to do without sessions (stateless)"
 	case e.Phase == initializedMethod && e.kind != kindExpired:
 		e.Hint = "the server has to accept " + initializedMethod + ", with 202 and no body"
 	case e.kind == kindExpired:
@@ -305,6 +315,9 @@ func (o *opening) explainAuth(ctx context.Context, e *Error, f *transport.Fault)
 		return // an authorizer has said why it got no other
 	case f.Status == http.StatusForbidden && authorized:
 		e.Hint = cmp.Or(e.Hint, "the server knows who asks, and refuses: ask for the right to use it")
+		return
+	case f.Status == http.StatusForbidden && f.IsPage():
+		e.Hint = cmp.Or(e.Hint, KeyHint(o.server.Headers, f), hintRules)
 		return
 	case f.Status == http.StatusForbidden:
 		e.Hint = cmp.Or(e.Hint, KeyHint(o.server.Headers, f), hintToken)

@@ -504,6 +504,8 @@ func contentHint(f *transport.Fault) string {
 	switch {
 	case f.Status == 0: // of a child: nobody stands before it
 		return "correct what the server writes"
+	case f.Status == http.StatusOK && len(f.Body) == 0 && slices.Contains(f.Signs, "Server: Caddy"):
+		return "Caddy answers like that where no site of it matches: check the host name and the port in the URL, and the addresses and paths in its Caddyfile"
 	case f.Err != nil:
 		return "correct what the server sends, or what a proxy before it makes of that"
 	}

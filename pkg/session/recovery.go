@@ -7,6 +7,7 @@ package session
 // it cannot have been executed, or may be executed twice. Its repetition's answer is the answer.
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -135,9 +136,15 @@ func (s *Supervisor) recover(ctx context.Context, req Request, lost *Session, se
 		again.Hint = "several instances without shared sessions behind one address, or a server that drops sessions?"
 	case v.fresh:
 		again.Message = fmt.Sprintf("it failed again on a fresh session: %s", again.Message)
+		if again.kind == kindSevered && s.server.URL != "" {
+			again.Hint = cmp.Or(again.Hint, hintCut)
+		}
 	}
 	return fresh, again
 }
+
+// hintCut is the next step at a server whose answer was cut off twice.
+const hintCut = "see the server's log; if it takes as long each time, suspect a limit of a proxy before the server (nginx: proxy_read_timeout, HAProxy: timeout server)"
 
 // notSent is the failure of a request for which no session could be opened.
 func notSent(err error) error {
