@@ -161,6 +161,9 @@ func (o *callOptions) run(cmd *cobra.Command, a *app, args []string) error {
 	if (flags.Changed("args") || flags.Changed("data")) && o.args == "" {
 		return usagef("--args: is empty").hint("--args '{}'")
 	}
+	if flags.Changed("save") && o.save == "" {
+		return usagef("--save: the name of the directory is empty")
+	}
 	if o.detach && (o.save != "" || o.maxChars > 0) {
 		return usagef("--detach does not wait for a result, and --save and --max-chars are about one").hint("mcpctl task has these flags, too")
 	}

@@ -89,6 +89,8 @@ func (o *taskOptions) run(cmd *cobra.Command, a *app, args []string) error {
 	switch {
 	case o.status && o.cancel:
 		return usagef("--status and --cancel: choose one")
+	case cmd.Flags().Changed("save") && o.save == "":
+		return usagef("--save: the name of the directory is empty")
 	case (o.status || o.cancel) && (o.save != "" || o.maxChars > 0):
 		return usagef("--save and --max-chars are about the result, which --status and --cancel do not get")
 	}

@@ -190,6 +190,7 @@ func TestParseEntryErrors(t *testing.T) {
 		{"sse with a command", "command: x\ntransport: sse", `4:5: server "s": key "transport": sse needs a url, and this entry starts a command; remove transport, or set url`},
 		{"header name", "url: https://x\nheaders: {\"X:Y\": z}", `4:15: server "s": key "headers.X:Y": is not the name of a header; a name has letters, digits and -, and no colon`},
 		{"header twice", "url: https://x\nheaders: {x-a: 1, X-A: 2}", `4:15: server "s": key "headers.x-a": is the same header as "X-A"; keep one`},
+		{"header of the session", "url: https://x\nheaders: {mcp-session-id: x}", `4:15: server "s": key "headers.mcp-session-id": differs from session to session, and is set by mcpctl; remove it; protocol pins a version`},
 		{"header with a line break", "url: https://x\nheaders: {X: \"a\\nb\"}", `4:15: server "s": key "headers.X": the value holds a line break or another control character; remove it; a token read from a file may end in one`},
 		{"header without credential", "url: https://x\nheaders: {Authorization: \"Bearer \"}", `4:15: server "s": key "headers.Authorization": nothing follows Bearer; a variable was empty, or the shell expanded it too early; put single quotes around ${…} there`},
 		{"protocol", "url: https://x\nprotocol: latest", `4:5: server "s": key "protocol": "latest" is no protocol version; write auto, or a date such as 2025-11-25`},

@@ -238,6 +238,11 @@ func before(s, chars string) string {
 	return s
 }
 
+// ownHeaders are those of the protocol itself (specification 2025-11-25, "Streamable HTTP"; 2026-07-28, "Routing Headers").
+// One in an entry, copied from another client's request, would take the place of the session's own: the server would
+// refuse every request, as if it had lost the session.
+var ownHeaders = []string{"mcp-session-id", "mcp-protocol-version", "mcp-method", "mcp-name"}
+
 // headerProblems says what is wrong with headers, naming them and never printing a value.
 func headerProblems(headers map[string]string) []problem {
 	var found []problem
@@ -247,6 +252,9 @@ func headerProblems(headers map[string]string) []problem {
 		if !validHeaderName(name) {
 			found = append(found, problem{key: key, message: "is not the name of a header", hint: "a name has letters, digits and -, and no colon"})
 			continue
+		}
+		if slices.Contains(ownHeaders, strings.ToLower(name)) {
+			found = append(found, problem{key: key, message: "differs from session to session, and is set by mcpctl", hint: "remove it; protocol pins a version"})
 		}
 		if other, ok := first[strings.ToLower(name)]; ok {
 			found = append(found, problem{key: key, message: fmt.Sprintf("is the same header as %q", other), hint: "keep one"})
