@@ -200,6 +200,7 @@ const (
 	OddUnended     = transport.OddUnended
 	OddStray       = transport.OddStray
 	OddLine        = transport.OddLine
+	OddText        = transport.OddText
 	OddSpanning    = transport.OddSpanning
 	OddNotified    = transport.OddNotified
 	OddReuse       = transport.OddReuse
