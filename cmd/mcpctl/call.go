@@ -462,6 +462,7 @@ func (o *callOptions) show(ctx context.Context, a *app, c toolCall, raw json.Raw
 	if o.save != "" {
 		doc.Saved, saveErr = a.save(o.save, c, result)
 	}
+	doc.Warnings = append(doc.Warnings, formProblems(result.Raw)...)
 	doc.Warnings = append(doc.Warnings, result.Warnings()...)
 	for _, warning := range doc.Warnings {
 		a.warning(c.server.Name + ": " + c.tool + ": " + warning)

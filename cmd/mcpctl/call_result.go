@@ -36,6 +36,55 @@ func (c toolCall) checkOutput(result *render.Result) []string {
 	return found
 }
 
+// formProblems says which block of a result's content has not the form that MCP specifies, nothing if all have: it is shown as well
+// as can be, and clients that check results refuse the whole. See the MCP specification, 2025-11-25, "Tools", "Tool Result".
+func formProblems(raw json.RawMessage) []string {
+	var first string
+	i, wrong := 0, 0
+	for block := range rawjson.Elements(rawjson.Get(raw, "content")) {
+		if p := blockProblem(block); p != "" {
+			if wrong++; first == "" {
+				first = fmt.Sprintf("content[%d] %s, and clients that check results refuse it", i, p)
+			}
+		}
+		i++
+	}
+	switch wrong {
+	case 0:
+		return nil
+	case 1:
+		return []string{first}
+	}
+	return []string{fmt.Sprintf("%s (%d blocks are of a wrong form)", first, wrong)}
+}
+
+// blockProblem says what is wrong with the form of one block of content, "" if nothing is.
+func blockProblem(block []byte) string {
+	if rawjson.Kind(block) != '{' {
+		return "is no object"
+	}
+	kind, ok := rawjson.String(rawjson.Get(block, "type"))
+	if !ok {
+		return "has no type"
+	}
+	needs, known := map[string][]string{
+		"text": {"text"}, "image": {"data", "mimeType"}, "audio": {"data", "mimeType"}, "resource_link": {"uri", "name"}, "resource": nil,
+	}[kind]
+	if !known {
+		return fmt.Sprintf("has the type %.40q, which MCP does not know", kind)
+	}
+	for _, name := range needs {
+		switch rawjson.Kind(rawjson.Get(block, name)) {
+		case '"':
+		case 0:
+			return "has no " + name
+		default:
+			return "has a " + name + " that is no string"
+		}
+	}
+	return ""
+}
+
 // noContent reports whether a result has none of the members that hold what a tool says. See the MCP specification,
 // 2025-11-25, "Tools", "Tool Result".
 func noContent(raw json.RawMessage) bool {

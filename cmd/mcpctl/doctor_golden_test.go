@@ -66,7 +66,7 @@ func findingRuns(c faultlab.Case) []findingRun {
 		plain.delay = 2 * time.Second
 	case "init-never", "sse-no-endpoint", "sse-answer-held", "sse-buffered", "framing-input", "stdio-http-server", "stdio-buffered", "stdio-utf16":
 		return []findingRun{limited(" --connect-timeout 5s")}
-	case "list-never", "http-headers-stall", "http-429-long":
+	case "list-never", "page-endless", "http-headers-stall", "http-429-long":
 		return []findingRun{limited(" --timeout 2s")}
 	case "http-hang", "http-403-call", "http-500-call", "sse-eof-no-response", "sse-error-event", "error-id-null", "secret-url":
 		return []findingRun{{faultRun: plain}, calls(echo)}

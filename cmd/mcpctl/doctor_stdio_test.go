@@ -81,6 +81,7 @@ func doctorStdioFaults() map[string]stdioFault {
 		"caps-no-tools":         warns("protocol.capabilities"),
 		"notification-answered": warns("protocol.messages"),
 		"init-server-unnamed":   warns("protocol.initialize"),
+		"text-not-utf8":         warns("protocol.messages"),
 		"init-array":            {verdict: "fail", check: "session.open", class: classProtocol, says: []string{`the member capabilities\.tools is of another type, an array`, `PHP`}},
 		"init-unknown":          {verdict: "fail", check: "session.open", class: classProtocol, says: []string{`Unknown method: `, `not the handshake`}},
 		"init-no-version":       {verdict: "fail", check: "session.open", class: classProtocol, says: []string{`names no protocolVersion`}},

@@ -201,6 +201,10 @@ func httpStatusFaults() []faultCase {
 		{name: "answer-on-get-stream", runs: alike(faultRun{
 			class: "protocol", says: []string{`tools/list: the answer is HTTP 202 without a body, which is for notifications`, `opened with GET`}, handshakes: 1,
 		})},
+		{name: "gateway-payment", runs: []faultRun{
+			{do: list},
+			{do: echo, class: "protocol", calls: 1, outcome: "refused", says: []string{`402`, `wants to be paid`, `X-PAYMENT`}},
+		}},
 		{name: "gateway-login", runs: alike(faultRun{class: "connect", says: []string{`302`, `Cloudflare Access`, `CF-Access-Client-Id`}})},
 	}
 }
@@ -348,6 +352,7 @@ func lifecycleFaults() []faultCase {
 func jsonrpcFaults() []faultCase {
 	return []faultCase{
 		{name: "id-string", runs: fine()},
+		{name: "text-not-utf8", runs: fine()},
 		{name: "error-id-null", runs: []faultRun{
 			{do: list},
 			{do: echo, class: "tool", execs: 1, calls: 1, says: []string{`tool backend failed: disk quota exceeded`}},
@@ -373,6 +378,13 @@ func jsonrpcFaults() []faultCase {
 func listingFaults() []faultCase {
 	return []faultCase{
 		{name: "page-two", runs: []faultRun{{do: list, tools: 6}, {do: "call SERVER p2_a", out: []string{`^ok$`}}}},
+		{name: "page-cursor-refused", runs: alike(faultRun{
+			class: "protocol", says: []string{`tools/list: page 2, with the cursor "p2" that the server had named: Invalid cursor`},
+		})},
+		{name: "page-endless", runs: alike(faultRun{
+			do: " --timeout 2s", class: "timeout", limit: 2 * time.Second,
+			says: []string{`the whole list did not come within timeout 2s \(flag --timeout\): \d+ entries had come`, `nextCursor`}, never: []string{"no answer"},
+		})},
 		{name: "page-empty-cursor-loop", runs: []faultRun{{do: list, tools: 4}, {do: echo}}},
 		{name: "tools-bad-entry", runs: []faultRun{
 			{do: list, says: []string{`tool 1 `, `tool 2 `, `"no_schema"`, `"ref_root"`, `"null_props"`, `"str_schema"`}},

@@ -147,6 +147,8 @@ func (l toolList) unknown(a *app, server, words, name string) error {
 		e.hint("a line of the shell leaves SERVER out; use NAME changes to another")
 	case len(near) > 0:
 		e.hint("did you mean %s?", orList(near))
+	case len(l.tools) == 0 && len(l.problems) > 0:
+		e.hint("it has no tools at all: %s", l.problems[0])
 	case len(l.tools) == 0:
 		e.hint("it has no tools at all")
 	default:

@@ -603,6 +603,20 @@ func httpStatusCases() []Case {
 			}},
 			check: check{want: `init 200 .*list 202 ct="" body= .*call 202 .*"echo":1.*answered_elsewhere`},
 		},
+		{
+			ID: "CASE-504", Name: "gateway-payment", Area: "http-status", Over: HTTP, Level: 2,
+			Title:   "A server that wants to be paid",
+			Source:  "x402-foundation/x402#376; PrefectHQ/fastmcp#3612; apify/apify-mcp-server#607",
+			Symptom: "HTTP 402, and nobody says what to do about it.",
+			Cause:   "The server takes payments for calls (x402); the client knows none.",
+			Repro:   `tools/call gets 402 {"x402Version":1,"error":"X-PAYMENT header is required","accepts":[…]}.`,
+			Right:   "Says that a payment is wanted, shows what for, and pays nothing.",
+			Exit:    "protocol.",
+			http: httpFault{request: onRPC("tools/call", func(x *exchange) {
+				x.json(http.StatusPaymentRequired, `{"x402Version":1,"error":"X-PAYMENT header is required","accepts":[{"scheme":"exact","network":"base","maxAmountRequired":"10000"}]}`)
+			})},
+			check: check{want: `list 200.*call 402 .*X-PAYMENT`},
+		},
 	}
 }
 

@@ -272,6 +272,10 @@ func parseBlock(raw []byte) block {
 	case "resource":
 		b.embedded(f)
 	default:
+		if text, ok := rawjson.TextOf(f["text"]); ok { // what there is to read is read, whatever it is called
+			b.isText, b.source = true, text
+			return b
+		}
 		b.about = fmt.Sprintf("block of the unknown type %q; -o json shows it", Cut(OneLine(b.kind), mostName))
 	}
 	return b

@@ -3,7 +3,9 @@ package transport
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
+	"unicode/utf8"
 )
 
 // OddityKind says in what a server differs from the specification.
@@ -31,6 +33,8 @@ const (
 	OddSpanning OddityKind = "spanning"
 	// OddNotified is a response to a notification, which has none.
 	OddNotified OddityKind = "notified"
+	// OddText is a response whose text is not UTF-8.
+	OddText OddityKind = "text"
 	// OddStray is a response that belongs to no request.
 	OddStray OddityKind = "stray"
 	// OddReuse is a TCP connection that the server kept open, and closed without a word when it was used again.
@@ -90,8 +94,11 @@ func (o *Oddities) heard(e envelope) {
 	}
 }
 
-// own compares the id of a response with that of its request.
+// own compares the id of a response with that of its request, and looks at its text.
 func (o *Oddities) own(e, request envelope) {
+	if !utf8.Valid(e.Result) {
+		o.note(OddText, "the response to request %s is not UTF-8: %s", request.ID, Quote(invalidText(e.Result)))
+	}
 	switch {
 	case e.nullID():
 		o.note(OddNullID, "the error for request %s has the id null", request.ID)
@@ -103,6 +110,20 @@ func (o *Oddities) own(e, request envelope) {
 		}
 		o.note(OddID, "the response to request %s has the id %s", request.ID, id)
 	}
+}
+
+// invalidText returns a text around its first byte that is not UTF-8.
+func invalidText(text []byte) string {
+	const around = 20 // characters that make it recognised
+	at := 0
+	for at < len(text) {
+		r, size := utf8.DecodeRune(text[at:])
+		if r == utf8.RuneError && size == 1 {
+			break
+		}
+		at += size
+	}
+	return strings.ToValidUTF8(string(text[max(0, at-around):min(len(text), at+around)]), "\uFFFD")
 }
 
 // List returns what was seen until now.

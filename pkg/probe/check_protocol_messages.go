@@ -26,6 +26,7 @@ stream, not in the answer to the POST. mcpctl takes it where it is, and other cl
 				{session.OddUnended, "end each event with a blank line: most clients wait for it until their limit"},
 				{session.OddLines, "answer with one JSON message, or with text/event-stream and an event for each"},
 				{session.OddSpanning, "write each message on one line: others take each line for a message"},
+				{session.OddText, "write UTF-8 (Python on Windows: PYTHONUTF8=1): clients fail at other text, or show it garbled"},
 				{session.OddBatch, "write each message by itself, not inside an array"},
 			} {
 				if t.odd(odd.kind) != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/mcpctl/mcpctl/internal/toolargs"
@@ -33,6 +34,12 @@ HTTP header; clients must not call a tool for which that is impossible.`,
 					continue // tools.names reports it
 				}
 				if p := SchemaProblem(tl.schema); p != "" {
+					if tl.misnamed != "" {
+						p += ", and what may be meant for it is called " + strconv.Quote(tl.misnamed)
+					}
+					if listForObject(tl.schema) {
+						p += ": PHP and Lua write [] for an empty object, and {} is wanted"
+					}
 					unusable = append(unusable, t.named(tl.name)+": "+inLine(p))
 				} else if p := headerProblem(t, tl.schema); p != "" {
 					uncallable = append(uncallable, t.named(tl.name)+": "+inLine(p))
@@ -73,4 +80,18 @@ func headerProblem(t *Target, schema json.RawMessage) string {
 		return ""
 	}
 	return toolargs.HeaderProblem(schema)
+}
+
+// listForObject reports whether a schema, or its properties, is an empty array, which is what some languages write for an empty
+// object.
+func listForObject(schema json.RawMessage) bool {
+	var list []json.RawMessage
+	var whole struct {
+		Properties json.RawMessage `json:"properties"`
+	}
+	if json.Unmarshal(schema, &list) != nil {
+		_ = json.Unmarshal(schema, &whole)
+		_ = json.Unmarshal(whole.Properties, &list)
+	}
+	return list != nil && len(list) == 0
 }

@@ -22,7 +22,9 @@ type tool struct {
 	description string
 	// schema, output and annotations are its inputSchema, outputSchema and annotations, nil if it has none.
 	schema, output, annotations json.RawMessage
-	problems                    []string
+	// misnamed is the member that has the schema in place of inputSchema, "" if none is seen.
+	misnamed string
+	problems []string
 }
 
 func parseTool(raw json.RawMessage) tool {
@@ -32,10 +34,19 @@ func parseTool(raw json.RawMessage) tool {
 	}
 	var t tool
 	if json.Unmarshal(fields["name"], &t.name) != nil || t.name == "" {
-		t.problems = append(t.problems, "it has no name")
+		problem := "it has no name"
+		if fields["function"] != nil {
+			problem += `: it is written as the OpenAI API wants tools, inside of "function"`
+		}
+		t.problems = append(t.problems, problem)
 	}
 	_ = json.Unmarshal(fields["description"], &t.description) // what is no text says nothing
 	t.schema, t.output, t.annotations = fields["inputSchema"], fields["outputSchema"], fields["annotations"]
+	for _, other := range []string{"input_schema", "parameters", "schema"} {
+		if t.schema == nil && t.misnamed == "" && fields[other] != nil {
+			t.misnamed = other
+		}
+	}
 	return t
 }
 

@@ -57,6 +57,12 @@ func (o *opening) explain(ctx context.Context, e *Error) {
 	if f, ok := errors.AsType[*transport.Fault](e.Err); ok && e.Class == ClassAuth {
 		o.explainAuth(ctx, e, f)
 	}
+	if e.Hint == "" && e.Phase == "initialize" && e.RPC != nil && authWords().MatchString(e.RPC.Message) {
+		e.Hint = hintToken
+		if o.server.Command != "" {
+			e.Hint = "it wants a key or a token: give it with --env NAME, or --env NAME='${NAME}', as its documentation says"
+		}
+	}
 	if e.Hint != "" {
 		return
 	}

@@ -200,6 +200,7 @@ const (
 	OddUnended     = transport.OddUnended
 	OddStray       = transport.OddStray
 	OddLine        = transport.OddLine
+	OddText        = transport.OddText
 	OddSpanning    = transport.OddSpanning
 	OddNotified    = transport.OddNotified
 	OddReuse       = transport.OddReuse
@@ -594,7 +595,10 @@ func (s *Session) List(ctx context.Context, method string) (List, error) {
 
 // laterPage says of the failure of a list that it was not the first page which failed.
 func (e *Error) laterPage(list List, cursor string) {
-	came := fmt.Sprintf("%d entries had come, page by page (%d)", len(list.Items), list.Pages)
+	came := fmt.Sprintf("%d entries had come on %d pages", len(list.Items), list.Pages)
+	if list.Pages == 1 {
+		came = fmt.Sprintf("the first page had come (entries: %d)", len(list.Items))
+	}
 	if e.kind == kindTimeout && e.Limit != nil {
 		e.Message = fmt.Sprintf("the whole list did not come within %s: %s, and the last page named another (nextCursor)", e.Limit, came)
 		e.Hint = fmt.Sprintf("if that has no end: the server has to leave nextCursor out on the last page; else raise the limit with %s", e.Limit.Flag())

@@ -133,6 +133,24 @@ func protocolSymptoms() []symptom {
 			means: "it takes the messages that it gets for commands of its own", do: "check command and args: this is no MCP server, or it wants an option to be one, such as --stdio",
 		},
 		{
+			id: "python-dict", about: "a message as Python shows it",
+			text:  lazily(`^\s*\{\s*'jsonrpc'\s*:`),
+			fits:  func(r remains) bool { return r.exit == nil },
+			means: "it writes messages as Python shows a dict, and they have to be JSON", do: "write json.dumps(message) in place of str(message) or print(message)",
+		},
+		{
+			id: "encoded-twice", about: "a message inside of a JSON string",
+			text:  lazily(`^\s*"\s*\{\s*\\"(?:jsonrpc|id|result)\\"`),
+			fits:  func(r remains) bool { return r.exit == nil },
+			means: "its messages are encoded twice: each is the text in a JSON string", do: "encode each message once",
+		},
+		{
+			id: "downloading", about: "a container or a package that is still on its way",
+			text:  lazily(`^Unable to find image '(?P<name>[^']+)' locally|^(?:\S+: )?Pulling (?:from (?P<name>\S+)|fs layer)|^[0-9a-f]{12}: (?:Downloading|Extracting|Waiting|Verifying)|^\s*Downloading (?P<name>\S+) \([\d.]+ ?[KMG]iB\)`),
+			fits:  func(r remains) bool { return r.exit == nil },
+			means: "what it is to start was still being downloaded", do: "download it before (docker pull IMAGE, uv tool install PACKAGE), or give it more time: --connect-timeout 5m",
+		},
+		{
 			id: "npx-asks", about: "npx that asks whether it may install",
 			text:  lazily(`^Ok to proceed\? \(y\)|^Need to install the following packages`),
 			fits:  func(r remains) bool { return r.exit == nil },

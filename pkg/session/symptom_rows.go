@@ -59,6 +59,26 @@ func builtForSymptoms() []symptom {
 			means: "the image has no program $name", do: "correct what stands behind the image in args: it is run inside the container",
 		},
 		{
+			id: "module-file", about: "a script that Deno or Bun does not find",
+			text:  lazily(`^error: Module not found "(?:file://)?(?P<path>/[^"]+)"`),
+			means: "the file $path does not exist", do: "correct the path in args, or build the server first",
+		},
+		{
+			id: "cargo-project", about: "a directory without a project of Rust",
+			text:  lazily("could not find `Cargo\\.toml` in `(?P<path>[^`]+)`"),
+			means: "cargo finds no project in $path, where it is started", do: "set cwd, or add --manifest-path FILE behind cargo run",
+		},
+		{
+			id: "dotnet-sdk", about: "a .NET without its SDK",
+			text:  lazily(`No \.NET SDKs were found`),
+			means: "dotnet run needs the SDK of .NET, and only its runtime is installed", do: "install the SDK, or start the built program: dotnet FILE.dll",
+		},
+		{
+			id: "corepack-keys", about: "a corepack that is too old",
+			text:  lazily(`Cannot find matching keyid`),
+			means: "this corepack is too old to check what it downloads", do: "npm install -g corepack@latest, or COREPACK_INTEGRITY_KEYS=0 in env",
+		},
+		{
 			id: "watchers", about: "a limit of watched files",
 			text:  lazily(`System limit for number of file watchers|inotify watch limit|EMFILE|[Tt]oo many open files`),
 			means: "it may not watch, or open, more files", do: "raise the limit (ulimit -n; Linux: sysctl fs.inotify.max_user_watches), or have it watch less",
@@ -158,6 +178,11 @@ func languageSymptoms() []symptom {
 			means: "the packages of the server are not installed ($path)", do: "composer install in the directory of the server",
 		},
 		{
+			id: "php-function", about: "a part of PHP that is not installed",
+			text:  lazily(`Call to undefined function (?P<name>(?:curl|mb|json|simplexml|iconv|openssl|sodium|mysqli|pg|intl)_\w+)\(\)`),
+			means: "this PHP lacks the function $name: an extension is not installed", do: "install it: php -m shows those that are there",
+		},
+		{
 			id: "java-manifest", about: "a jar that cannot be started",
 			text: lazily(`no main manifest attribute, in (?P<path>\S+)|Invalid or corrupt jarfile (?P<path>\S+)`),
 			says: func(_ remains, part func(string) string) (string, string) {
@@ -184,6 +209,11 @@ func accessSymptoms() []symptom {
 			id: "git-access", about: "a repository that is not given out",
 			text:  lazily(`fatal: could not read (?:Username|Password) for '(?P<url>[^']+)'|fatal: repository '?(?P<url>[^'\s]+)'? not found`),
 			means: "git does not get the repository at $url: it does not exist, or is private", do: "correct the address, or log in: gh auth login, or an SSH key and git+ssh://",
+		},
+		{
+			id: "macos-privacy", about: "a directory that macOS guards",
+			text:  lazily(`(?:EPERM: operation not permitted|Operation not permitted|PermissionError: \[Errno 1\]).*?(?P<path>/Users/[^/'"]+/(?:Documents|Desktop|Downloads|Library)\b)`),
+			means: "macOS does not let this program into $path", do: "allow it for the program that starts the server: System Settings, Privacy & Security, Files and Folders",
 		},
 		{
 			id: "ssh-host", about: "a host that ssh does not know",
