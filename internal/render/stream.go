@@ -53,7 +53,7 @@ func part(value any) (parted, error) {
 			return nil, fmt.Errorf("encode: a part of %d bytes is not JSON", len(raw))
 		}
 		word := fmt.Appendf(nil, `"part %d %s"`, len(p.parts), nonce)
-		p.words, p.parts = append(p.words, word), append(p.parts, raw)
+		p.words, p.parts = append(p.words, word), append(p.parts, validText(raw))
 		return word, nil
 	}
 	value, err := swapped(value, swap)
@@ -61,7 +61,17 @@ func part(value any) (parted, error) {
 		return p, err
 	}
 	p.doc, err = Marshal(value)
+	p.doc = validText(p.doc)
 	return p, err
+}
+
+// validText returns JSON with U+FFFD in place of bytes that are no UTF-8, as servers of another encoding send them: a document
+// with such bytes is no JSON to many readers. See RFC 8259, section 8.1.
+func validText(raw []byte) []byte {
+	if utf8.Valid(raw) {
+		return raw
+	}
+	return bytes.ToValidUTF8(raw, []byte(string(utf8.RuneError)))
 }
 
 // swapped returns value with each raw message in it replaced.

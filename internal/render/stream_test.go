@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+	"unicode/utf8"
 )
 
 // TestLargeDocumentsAreWrittenAsSmallOnes writes a document with a large part in pieces, as encoding/json would.
@@ -55,5 +56,20 @@ func TestLargeDocumentsAreWrittenAsSmallOnes(t *testing.T) {
 	got.Reset()
 	if err := JSON(&got, Screen{}, doc); err == nil || got.Len() > 0 {
 		t.Errorf("a part that is no JSON: %v, %d bytes", err, got.Len())
+	}
+}
+
+// TestADocumentIsUTF8 writes what a server sent in another encoding: the document is JSON all the same, however large it is.
+func TestADocumentIsUTF8(t *testing.T) {
+	t.Parallel()
+	for _, n := range []int{1, largePart} {
+		raw := json.RawMessage(`"caf` + "\xe9" + strings.Repeat("x", n) + `"`)
+		var out bytes.Buffer
+		if err := JSON(&out, Screen{}, struct{ A json.RawMessage }{raw}); err != nil {
+			t.Fatal(err)
+		}
+		if !utf8.Valid(out.Bytes()) || !strings.Contains(out.String(), "caf\ufffdx") {
+			t.Errorf("%d: %.40q", n, out.Bytes())
+		}
 	}
 }
