@@ -459,6 +459,8 @@ func (n *answers) ended(ctx context.Context, server string, err error, r *elicit
 	case errors.Is(err, prompt.ErrInterrupted):
 		if n.a.interrupt != nil {
 			n.a.interrupt()
+			<-ctx.Done() // the request's end withdraws the question; an answer could be quicker, and bring it to a good end
+			return context.Cause(ctx)
 		}
 	case errors.Is(err, prompt.ErrNobody):
 		n.once(server + " asks something, and the form cannot be shown here: declined")

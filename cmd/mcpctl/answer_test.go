@@ -1,7 +1,9 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -9,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/mcpctl/mcpctl/internal/iostreams"
+	"github.com/mcpctl/mcpctl/internal/prompt"
 	"github.com/mcpctl/mcpctl/internal/toolargs"
 	"github.com/mcpctl/mcpctl/pkg/session"
 )
@@ -194,5 +197,17 @@ func TestNobodyIsAskedWhenNobodyWaits(t *testing.T) {
 	}
 	if raw, err = a.answers.Load().elicit(t.Context(), q); err != nil || string(raw) != `{"action":"accept","content":{}}` {
 		t.Errorf("%s, %v", raw, err)
+	}
+}
+
+// TestCtrlCIsNoAnswer shows that a Ctrl-C at a question gives the server no answer with which the call could end well before
+// it is interrupted.
+func TestCtrlCIsNoAnswer(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancel(t.Context())
+	n := &answers{a: &app{process: process{interrupt: cancel}}}
+	var r elicitResult
+	if err := n.ended(ctx, "demo", prompt.ErrInterrupted, &r); !errors.Is(err, context.Canceled) || r.Action != "" {
+		t.Errorf("%v, answered with %q", err, r.Action)
 	}
 }
