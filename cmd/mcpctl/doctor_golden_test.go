@@ -285,6 +285,7 @@ func (r *findingResult) examine(t *testing.T) bool {
 	if r.doc.Cause != nil {
 		r.cause = s.stableLine(faultRun{says: []string{""}}, "mcpctl: error: "+r.doc.Cause.Message)
 		r.cause = regexp.MustCompile(`\b\d+ of \d+ (calls|requests|connections)`).ReplaceAllString(r.cause, "N of M $1")
+		r.cause = regexp.MustCompile(`\b\d+ entries had come on \d+ pages`).ReplaceAllString(r.cause, "N entries had come on M pages")
 	}
 	return true
 }

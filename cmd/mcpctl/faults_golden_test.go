@@ -195,6 +195,7 @@ func (s *faultServer) stableLine(r faultRun, stderr string) string {
 		{`\bafter \d+(\.\d+)? ?(ms|s)\b`, "after DURATION"},
 		{`\bexpired on \d{4}-\d\d-\d\d`, "expired on DATE"},
 		{`\btried \d+ times\b`, "tried N times"},
+		{`\b\d+ entries had come on \d+ pages`, "N entries had come on M pages"},
 		{`\bwaiting \d+(\.\d+)? s\b`, "waiting DURATION"},
 		{`\bin \d+(\.\d+)? ?(ms|s)\b`, "in DURATION"},
 	} {

@@ -319,16 +319,13 @@ func (d *droppedEvent) why(ignored []byte) (shown []byte, err error) {
 		}
 		return nil, nil
 	}
-	if begins := string(trimMessage(d.data)); (begins == "{" || begins == "[") && meant(ignored) {
+	if text := trimMessage(d.data); len(text) > 0 && (text[0] == '{' || text[0] == '[') && !d.meant() && meant(ignored) {
 		return cut(append(d.data, ignored...)), errors.New("the stream ended before the response: each line of an event has to begin with data:, and the message goes on without it")
 	}
 	if !d.meant() {
 		switch text := trimMessage(d.data); {
 		case strings.Contains(strings.ToLower(d.name), "error"):
 			return cut(d.data), fmt.Errorf("the stream ended before the response, and an event of the name %.40q came in its place", d.name)
-		case len(text) > 0 && text[0] == '{' && cutShort(d.data) && bytes.HasPrefix(bytes.TrimSpace(ignored), []byte(`"`)):
-			return cut(slices.Concat(d.data, []byte("\n"), ignored)),
-				errors.New(`the stream ended before the response: its event goes on over several lines, and "data:" stands before the first one only`)
 		case rawjson.Get(text, "error") != nil || rawjson.Get(text, "detail") != nil:
 			return cut(d.data), errors.New("the stream ended before the response, and its event is no message")
 		}

@@ -132,7 +132,7 @@ func TestStreamWithoutResponse(t *testing.T) {
 		"an empty array":      {"data: []\n\n", KindSevered, errNoResponse.Error()},
 		"a comment":           {": hi\n\n", KindSevered, errNoResponse.Error()},
 		"an error":            {"event: error\ndata: {\"message\":\"away\"}\n\n", KindContent, `an event of the name "error"`},
-		"data: once":          {"data: {\n  \"jsonrpc\": \"2.0\",\n  \"id\": 1\n}\n\n", KindContent, "over several lines"},
+		"data: once":          {"data: {\n  \"jsonrpc\": \"2.0\",\n  \"id\": 1\n}\n\n", KindContent, "begin with data:"},
 		"a ping":              {"event: ping\ndata: {}\n\n", KindSevered, errNoResponse.Error()},
 		"cut short":           {"data: {\"jsonrpc\":\"2.0\",\"id\":1,\"resu", KindSevered, errNoResponse.Error()},
 		"one that is resumed": {"id: 1\nevent: response\ndata: " + message + "\n\n", KindSevered, errNoResponse.Error()},

@@ -51,7 +51,7 @@ func TestBehindProxies(t *testing.T) {
 				return
 			}
 			wait(r)
-		}, "the event stream did not open within connect_timeout 1s", "as streamable HTTP: HTTP 404", "proxy_buffering off"},
+		}, "the GET for an event stream got no answer within connect_timeout 1s", "as streamable HTTP: HTTP 404", "proxy_buffering off"},
 		"a prefix is cut off, and outside of it all is well": {"/x/sse", func(w http.ResponseWriter, r *http.Request) {
 			switch {
 			case r.URL.Path != "/x/sse":
@@ -64,7 +64,7 @@ func TestBehindProxies(t *testing.T) {
 				wait(r)
 			}
 		}, "no answer within connect_timeout 1s", "the server announces /message, and a POST there got HTTP 200", "cuts off the beginning of the path /x/sse"},
-		"the session id of answers is hidden":  {"/mcp", wantsSession(""), "Server not initialized", "the answer to initialize had no Mcp-Session-Id", "pass the header Mcp-Session-Id of answers on"},
+		"the session id of answers is hidden":  {"/mcp", wantsSession(""), "its answer to initialize gave none: HTTP 400 Bad Request: Bad Request: Server not initialized", "", "pass the header Mcp-Session-Id of answers on"},
 		"the session id of requests is hidden": {"/mcp", wantsSession("s1"), "Server not initialized", "", "does not pass on the header Mcp-Session-Id?"},
 		"no site of Caddy matches": {"/mcp", func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Server", "Caddy")
