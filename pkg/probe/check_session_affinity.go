@@ -217,10 +217,10 @@ func (t *Target) scattered(ctx context.Context) Finding {
 	opening := failure(t.openErr)
 	replies, _ := t.dialer().Scatter(ctx, t.expanded, t.connections()) // what there is tells enough
 	d := disperse(true, replies, make([]error, len(replies)))
-	switch {
-	case d.lost == 0:
+	switch d.lost {
+	case 0:
 		return lostInOpening(opening)
-	case d.lost == d.n:
+	case d.n:
 		opening.Message = fmt.Sprintf("the session that initialize gave is known to none of %d further requests: %s", d.n, opening.Message)
 		opening.Fix = "let a proxy before the server pass on the header Mcp-Session-Id of requests, and the server keep a session for longer than " +
 			"the request that opens it"
