@@ -409,6 +409,7 @@ func TestSoakOnATerminal(t *testing.T) {
 			t.Fatal("there were no kills")
 		}
 	}
+	term.awaitText(" kills, ") // in the live line, which is drawn after a moment
 	term.answer("\x03")
 	code, out := term.end()
 	if code != codeInterrupted {
