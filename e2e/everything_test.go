@@ -95,7 +95,7 @@ func TestEverythingAsks(t *testing.T) {
 			u.run(slices.Concat([]string{"add", "every", "--no-check"}, words(t, server))...).exits(0)
 			u.run("call", "every", "trigger-elicitation-request").exits(0).shows("User declined").complains("declined", "--elicit-set name=…")
 			for _, tool := range []string{"trigger-sampling-request", "get-roots-list"} {
-				u.run("call", "every", tool).exits(2).prints("").complains("every has no tool", "with --sample-with or --root it may have more")
+				u.run("call", "every", tool).exits(2).prints("").complains("every has no tool", "some servers offer more tools to a client with --sample-with or --root")
 			}
 			u.run("call", "every", "get-roots-list", "--root", u.home+"=Home").exits(0).shows("Home", "file://"+u.home)
 		})
