@@ -402,6 +402,7 @@ func TestSoakOnATerminal(t *testing.T) {
 	term := onTerminalOf(t, 80, t.TempDir(), "doctor", server.URL, "--soak", "1h")
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
+	term.awaitText(" kills, ") // in the live line, which is drawn after a moment
 	for server.Stats().SessionsIssued < 4 { // three kills
 		select {
 		case <-tick.C:
@@ -409,7 +410,6 @@ func TestSoakOnATerminal(t *testing.T) {
 			t.Fatal("there were no kills")
 		}
 	}
-	term.awaitText(" kills, ") // in the live line, which is drawn after a moment
 	term.answer("\x03")
 	code, out := term.end()
 	if code != codeInterrupted {
@@ -434,7 +434,8 @@ func TestSoakOnATerminal(t *testing.T) {
 			t.Errorf("a line of %d columns: %q", n, line)
 		}
 	}
-	if n := server.Stats().SessionsLive; n > 0 {
+	// A session that the server had just made when the key came is known to nobody: one may be left, and no more.
+	if n := server.Stats().SessionsLive; n > 1 {
 		t.Errorf("%d sessions are left at the server", n)
 	}
 }
