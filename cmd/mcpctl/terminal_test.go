@@ -402,7 +402,7 @@ func TestSoakOnATerminal(t *testing.T) {
 	term := onTerminalOf(t, 80, t.TempDir(), "doctor", server.URL, "--soak", "1h")
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
-	term.awaitText(" kills, ") // in the live line, which is drawn after a moment
+	term.awaitText(" kills, ")              // in the live line, which is drawn after a moment
 	for server.Stats().SessionsIssued < 4 { // three kills
 		select {
 		case <-tick.C:
