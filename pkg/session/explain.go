@@ -247,16 +247,13 @@ func (o *opening) explainStatus(e *Error, f *transport.Fault) {
 		e.Hint = hintType
 	case f.Status == http.StatusGone && e.kind != kindExpired:
 		e.Hint = hintGone
-	case f.Status == http.StatusBadRequest && e.Phase == initializedMethod && versionWords().Match(f.Body):
+	case e.Phase == initializedMethod && e.kind != kindExpired && versionWords().Match(f.Body):
 		e.Message = "the server refuses in the header MCP-Protocol-Version the version that it chose itself: " + e.Message
 		e.Hint = "until the server is corrected, ask for an older version: --protocol 2025-06-18"
 	case originWords().Match(f.Body):
 		e.Hint = hintOrigin
 	case hostWords().Match(f.Body):
 		e.Hint = hintHost
-	case e.Phase == initializedMethod && e.kind != kindExpired && versionWords().Match(f.Body):
-		e.Hint = "the server refuses in the header MCP-Protocol-Version what it has just chosen in initialize: it, or a proxy before it, has to accept that; " +
-			"an older version may work: --protocol 2025-03-26"
 	case e.Phase == initializedMethod && f.Status == http.StatusBadRequest && !f.SessionID && f.RPCError != nil && wholeInitPhrase().MatchString(rpcError(f.RPCError).Message):
 		e.Evidence = append(e.Evidence, "the answer to initialize had no Mcp-Session-Id")
 		e.Hint = "the server does not know the session: let the proxy before it pass the header Mcp-Session-Id of answers on; without a proxy, " +
